@@ -38,9 +38,6 @@ def cross(one, other):
     return len(under) == len(beyond) == 1
 
 
-def value(heads, score, price, costs=None):
-    """The score of a tree, less the price if it has a non-projective arc, and the costs[h, m] of its crossed arcs."""
-    paid = [price] if crossing_arcs(heads) else []
-    if costs:
-        paid += [costs[heads[m], m] for m in crossed_arcs(heads)]
-    return score - math.fsum(paid)
+def value(heads, score, costs=None):
+    """The score of a tree, less the costs[h, m] of its crossed arcs."""
+    return score - math.fsum(costs[heads[m], m] for m in crossed_arcs(heads)) if costs else score

@@ -11,7 +11,7 @@
 - `labeler`: the averaged perceptron over labels
 - `network`: the network over arcs and labels
 - `confidence`: the classifier of right and wrong arcs
-- `crossing`: the price of a non-projective tree, chosen on the same sentences
+- `crossing`: the costs of crossed arcs
 - `encoder`: a pretrained encoder, fine-tuned
 - `parser`: the averaged perceptron over parts
 - `continuing`: continuing a model on other sentences: what stays, and which options may differ

@@ -3,8 +3,7 @@
 The second parser, with components of its own, learns from all but some blocks of sentences, from one copy of each and
 in fewer epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of
 the words that it parses (`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier
-learns from: additive models by logistic regression (`nonproj.learning.additive`).  The price of a non-projective tree
-is chosen on the same sentences.
+learns from: additive models by logistic regression (`nonproj.learning.additive`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.components.base import Component, FitContext, UnfinishedFit, assemble
-from nonproj.components.crossing import learn_price
+from nonproj.components.crossing import CrossingComponent
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
@@ -55,6 +54,7 @@ SECOND = (
     EncoderComponent,
     PrunerComponent,
     LabelerComponent,
+    CrossingComponent,
     ParserComponent,
     NetworkComponent,
 )
@@ -64,16 +64,16 @@ log = logging.getLogger("nonproj")
 
 
 class ConfidenceComponent(Component):
-    """The classifier, and the price of a non-projective tree."""
+    """The classifier."""
 
     name, kind = "confidence", Classifier
-    needs, figures, parallel = ("segmenter", "tagger", "pruner"), ("confidence", "crossing"), True
+    needs, figures, parallel = ("segmenter", "tagger", "pruner"), ("confidence",), True
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few.
 
-        The classifier and the price of a model that is continued stay.
+        The classifier of a model that is continued stays.
         """
         if context.start:
             return context.start.loaded(Classifier) or Fitted()
@@ -92,8 +92,6 @@ class ConfidenceComponent(Component):
         rest = corpus.subset(np.flatnonzero(~np.append(np.repeat(out, corpus.copies), others)))
         found = examine_held_out(rest.subset(rest.single_copies(0)), out, context)
         release_memory()
-        if found.price is not None:
-            context.meta["crossing"] = found.price
         if found.wrong < CONFIDENCE.min_wrong:
             text = "no confidence: %d of %d held-out heads are wrong, %d are needed"
             log.info(text, found.wrong, words, CONFIDENCE.min_wrong)
@@ -133,28 +131,20 @@ class HeldOutParses(NamedTuple):
         Heads that are wrong with gold tags.
     limit : float
         The median cost of the words' other heads.
-    price : float or None
-        Of a non-projective tree; None if none is to be learnt.
     """
 
     outcomes: list[GradedSentence]
     wrong: int
     limit: float
-    price: float | None
 
 
 def examine_held_out(corpus: Corpus, out: np.ndarray, context: FitContext) -> HeldOutParses:
     """Train a second parser on the chosen sentences; return its results on the others, and free all else."""
-    sentences, price = corpus.sentences, None
+    sentences = corpus.sentences
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, context = second_parser(corpus.having(sentences=rest, held_out=()), context)
     tagger, segmenter = context.fitted_as(Analyzer), context.fitted_as(Segmenter)
-    unseen = list(itertools.compress(corpus.tagged, np.repeat(out, corpus.copies)))
-    limit = median_cost(parser, unseen)
-    whole = [sentence for sentence in unseen if not is_partial(sentence)]
-    if context.config.decoding.crossing == "auto" and whole:
-        price = learn_price(parser, whole, limit)
-        parser = parser.with_request(price=price)
+    limit = median_cost(parser, list(itertools.compress(corpus.tagged, np.repeat(out, corpus.copies))))
     outcomes = examine(parser, held, limit)
     wrong = sum(int((~outcome.heads).sum()) for outcome in outcomes)
     if wrong >= CONFIDENCE.min_wrong and tagger:
@@ -164,7 +154,7 @@ def examine_held_out(corpus: Corpus, out: np.ndarray, context: FitContext) -> He
         edges = np.flatnonzero(np.diff(np.concatenate([[False], whole_trees, [False]]).astype(np.int8)))
         for first, end in edges.reshape(-1, 2).tolist():
             outcomes += examine_text(parser, segmenter, tagger, sentences[first:end], limit)
-    return HeldOutParses(outcomes, wrong, limit, price)
+    return HeldOutParses(outcomes, wrong, limit)
 
 
 def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitContext]:

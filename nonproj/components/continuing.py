@@ -28,7 +28,7 @@ _EPOCHS = ("pruner.epochs", "labeler.epochs", "tagger.epochs", "tagger.restarts"
 FREE = ("seed", "treebank", "training", "decoding", *_EPOCHS)
 """The options, or sections of options, that may differ from those of the model."""
 
-KEPT = ("coarse_tags", "crossing", "confidence", "unpunctuated", "vectors")
+KEPT = ("coarse_tags", "confidence", "unpunctuated", "vectors")
 """History keys copied from the continued model."""
 
 log = logging.getLogger("nonproj")

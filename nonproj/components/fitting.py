@@ -34,7 +34,7 @@ def fit_component(
 class ParallelFits:
     """Components that are fitted in copies of this process while later ones are fitted here; a context manager.
 
-    None of these needs them, except that held-out sentences are parsed with the price of a non-projective tree.
+    None of these needs them.
 
     Attributes
     ----------

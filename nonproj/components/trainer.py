@@ -15,6 +15,7 @@ from nonproj.components.checkpoint import Checkpoint
 from nonproj.components.confidence import ConfidenceComponent
 from nonproj.components.continuing import continued_config
 from nonproj.components.conventions import ConventionsComponent
+from nonproj.components.crossing import CrossingComponent
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.fitting import ParallelFits, fit_component
 from nonproj.components.labeler import LabelerComponent
@@ -39,6 +40,7 @@ OF_TREES: tuple[type[Component], ...] = (
     VocabularyComponent,
     PrunerComponent,
     LabelerComponent,
+    CrossingComponent,
     ConfidenceComponent,
     NetworkComponent,
     EncoderComponent,

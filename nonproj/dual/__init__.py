@@ -7,7 +7,7 @@
 - `exclusion`: bounds of the trees without an arc, or with one
 - `improvement`: local search in trees
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
-- `crossing`: what trees pay for crossed arcs, a price of non-projective trees and costs of arcs
+- `crossing`: the costs that trees pay for crossed arcs
 - `nodes`, `division`, `search`: branch and bound, the k best trees, less what they pay, over any problem
 - `decoding`: the decoders
 - `proofs`: the proof of what a search has found

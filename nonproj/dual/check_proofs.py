@@ -5,13 +5,13 @@ CoNLL-X or CoNLL-U, whose words, tags and trees are compared with those of the p
 compressed files are decompressed.  The exit code is 0 if every claim holds, 1 if one does not, 2 if a file cannot be
 read.
 
-**What is claimed.**  A proof has a sentence's candidate arcs, the scores of their parts, and one or more trees.  The
-score of a tree is the sum over its parts; its value is the score, less ``price`` if arcs cross, and less the cost, of
-``costs``, of each arc that is crossed: by an arc of the tree with one end between its own ends, and one that is neither
-there nor one of them.  For a tree with ``"within": w`` the claim is: no other tree over these arcs, but those listed
-before it, has a value that is higher by more than ``w``.  If the proof is ``projective``, only trees without crossing
-arcs count, and with ``single_root`` only those with one word under the root.  Values are multiples of one number, so
-where the gap is less than that number, the tree is optimal.
+**What is claimed.** A proof has a sentence's candidate arcs, the scores of their parts, and one or more trees.  The
+score of a tree is the sum over its parts; its value is the score, less the cost, of ``costs``, of each arc that is
+crossed: by an arc of the tree with one end between its own ends, and one that is neither there nor one of them.  For a
+tree with ``"within": w`` the claim is: no other tree over these arcs, but those listed before it, has a value that is
+higher by more than ``w``.  If the proof is ``projective``, only trees without crossing arcs count, and with
+``single_root`` only those with one word under the root.  Values are multiples of one number, so where the gap is less
+than that number, the tree is optimal.
 
 **What is taken on trust.**  That the scores are those that the model gives the words and tags under the options; model
 and words are named by their SHA-256.  That no better tree has an arc that is no candidate because it was pruned, and
@@ -52,7 +52,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-FORMAT, VERSION = "nonproj proof", 3
+FORMAT, VERSION = "nonproj proof", 4
 
 MAX_LINE, MAX_WORDS, MAX_PROJECTIVE, WITHIN = 32_000_000, 10_000, 500, 10**8
 """Limits of a line's bytes and a sentence's words, and the reciprocal of the largest relative ``within``."""
@@ -60,10 +60,10 @@ MAX_LINE, MAX_WORDS, MAX_PROJECTIVE, WITHIN = 32_000_000, 10_000, 500, 10**8
 FIELDS: dict[str, tuple[type, ...]] = {
     **{"format": (str,), "version": (int,), "name": (str,), "outside": (str,), "candidates": (list,)},
     **{"words": (str, type(None)), "model": (str, type(None)), "options": (dict,)},
-    **{"single_root": (bool,), "projective": (bool,), "price": (float,), "costs": (list, type(None))},
+    **{"single_root": (bool,), "projective": (bool,), "costs": (list, type(None))},
     **{"scores": (dict,), "trees": (list,), "excluded": (list,), "multipliers": (list,), "search": (list,)},
 }
-ABOUT = ("projective", "single_root", "price", "outside", "words", "model", "options")
+ABOUT = ("projective", "single_root", "outside", "words", "model", "options")
 TREE: dict[str, tuple[type, ...]] = {"heads": (list,), "score": (float,), "within": (float, type(None))}
 STEP: dict[str, tuple[type, ...]] = {"without": (list,), "shares": (int,)}
 
@@ -175,10 +175,13 @@ class Problem:
         require(record["outside"] in outside, f"{len(self.arcs)} candidate arcs do not leave {record['outside']!r}")
         self.single_root, self.projective = record["single_root"], record["projective"]
         given = {name: units.integers(numbers) for name, numbers in record["scores"].items()}
-        self.price, *costs = paid = units.integers([record["price"], *(record["costs"] or [0] * len(self.arcs))])
-        require(min(paid) >= 0 and not (self.projective and any(paid)), "a price or cost is negative or without effect")
+        costs = units.integers(record["costs"] or [0] * len(self.arcs))
+        require(len(costs) == len(self.arcs), "there is not one cost for each arc")
+        require(
+            min(costs, default=0) >= 0 and not (self.projective and any(costs)), "a cost is negative or without effect"
+        )
         self.costs = dict(zip(self.arcs, costs, strict=True))
-        self.unit = math.gcd(*paid, *(score for scores in given.values() for score in scores)) or 1
+        self.unit = math.gcd(*costs, *(score for scores in given.values() for score in scores)) or 1
         self.largest = max((abs(score) for scores in given.values() for score in scores), default=0)
         require("arc" in given and set(given) <= set(self.TYPES), "arcs have no scores, or a type of part is unknown")
         self.own = given.pop("arc")
@@ -238,7 +241,7 @@ class Problem:
     def value(self, heads: Heads) -> int:
         """Return the score of a tree, less what it pays for arcs that cross."""
         crossed = {arc for pair in crossings(arcs_of(heads)) for arc in pair}
-        return self.score(heads) - (self.price if crossed else 0) - sum(self.costs[arc] for arc in crossed)
+        return self.score(heads) - sum(self.costs[arc] for arc in crossed)
 
     def is_tree(self, heads: Heads) -> bool:
         """Return whether heads are a tree of the kind that is asked for, over the candidates."""
@@ -481,11 +484,11 @@ def least_paid(problem: Problem, kept: frozenset[Arc], kind: Kind) -> int | None
     Crossed arcs pay their costs, and one that crosses one of them pays, too; where no arc is known, any two that cross.
     """
     if kind.crossed is None or not any(problem.costs.values()):
-        return 0 if kind.crossed is None else problem.price
+        return 0
     crossed = kind.crossed.union(*crossings(only_arcs(kept)))
     due, pairs = problem.costs | dict.fromkeys(crossed, 0), [*crossings(kept)]
     sums = [[due[a] + due[b] for a, b in pairs if arc in (None, a, b)] for arc in crossed or [None]]
-    return problem.price + sum(problem.costs[arc] for arc in crossed) + max(map(min, sums)) if all(sums) else None
+    return sum(problem.costs[arc] for arc in crossed) + max(map(min, sums)) if all(sums) else None
 
 
 def bounds_of_set(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shares, listed: set[Heads]) -> list[int]:
@@ -509,7 +512,7 @@ def check(record: dict[str, Any]) -> Verdict:
     for tree in trees:
         require_fields(tree, TREE)
         require_numbers(tree["heads"], len(record["candidates"]) + 1, "a head")
-    numbers = [record["price"], *(record["costs"] or ()), *itertools.chain(*record["scores"].values())]
+    numbers = [*(record["costs"] or ()), *itertools.chain(*record["scores"].values())]
     numbers += [number for pair in pairs for share in pair if share for number in share]
     numbers += [tree["within"] for tree in trees if tree["within"] is not None]
     units = Units(numbers)
@@ -639,8 +642,7 @@ def kind_of(about: dict[str, Any]) -> str:
     """Return which trees a proof is about, in words."""
     trees = "projective trees" if about["projective"] else "all trees"
     roots = "a single root" if about["single_root"] else "one or more roots"
-    paid = [f"{about['price']!r} if arcs cross"] * bool(about["price"]) + ["the costs of crossed arcs"] * about["costs"]
-    return f"{trees} with {roots}" + (f", less {' and '.join(paid)}" if paid else "")
+    return f"{trees} with {roots}" + (", less the costs of crossed arcs" if about["costs"] else "")
 
 
 def describe(verdict: Verdict) -> str:

@@ -1,4 +1,4 @@
-"""Costs of arcs that cross: a price of non-projective trees, and a cost for each arc that is crossed.
+"""Costs of crossed arcs: what a tree pays for each of its arcs that another one crosses.
 
 An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
 words, the two share a point that is no end of both.  Arcs from the root count.  A tree is non-projective if and only if
@@ -8,13 +8,14 @@ one of its arcs is crossed.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from nonproj.parts.arcs import as_array
+from nonproj.trees.crossing import crossed
 from nonproj.trees.domain import LARGEST
 from nonproj.trees.projective import is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s, Int64s
@@ -24,38 +25,39 @@ if TYPE_CHECKING:
 
 
 class CrossingCosts:
-    """Costs that trees over some arcs pay for arcs that cross.
+    """Costs that trees over some arcs pay for crossed arcs.
 
     Parameters
     ----------
     head, modifier : ndarray of shape (A,), int32
         The nodes of each arc.
-    costs : ndarray of shape (A,), float64
-        Cost of each arc, paid by trees in which it is crossed; not negative.
-    price : float
-        Price of a tree with crossed arcs, paid beside them; not negative.
-
-    Attributes
-    ----------
-    has_costs : bool
-        Whether any cost is above zero.
-    roundoff : float
-        More than the rounding errors of two sums of costs.
+    compute : callable
+        Returns the cost of each arc, float64[A], not negative, which trees pay in which it is crossed.  It is called
+        where the first of these trees is seen.
 
     Examples
     --------
     Of the tree 0 -> 2, 2 -> 4, 4 -> 1 and 2 -> 3, the arcs from 0 and from 4 cross.
 
     >>> head, modifier = np.array([4, 0, 2, 2]), np.array([1, 2, 3, 4])
-    >>> crossing = CrossingCosts(head, modifier, np.array([2.0, 3.0, 7.0, 9.0]), 0.5)
+    >>> crossing = CrossingCosts(head, modifier, lambda: np.array([2.0, 3.0, 7.0, 9.0]))
     >>> crossing.of(np.array([-1, 4, 0, 2, 2], np.int32))
-    5.5
+    5.0
     """
 
-    def __init__(self, head: Int32s, modifier: Int32s, costs: Float64s, price: float = 0.0):
-        self.head, self.modifier, self.costs, self.price = head, modifier, costs, price
-        self.has_costs = bool(costs.any())
-        self.roundoff = 2.0 * math.ulp(price + float(costs.max()) * int(modifier.max())) if self.has_costs else 0.0
+    def __init__(self, head: Int32s, modifier: Int32s, compute: Callable[[], Float64s]):
+        self.head, self.modifier, self._compute = head, modifier, compute
+        self._paid: dict[bytes, float] = {}
+
+    @cached_property
+    def costs(self) -> Float64s:
+        """The cost of each arc, float64[A]."""
+        return self._compute()
+
+    @cached_property
+    def roundoff(self) -> float:
+        """More than the rounding errors of two sums of costs."""
+        return 2.0 * math.ulp(float(self.costs.max(initial=0.0)) * int(self.modifier.max(initial=0)))
 
     @cached_property
     def left(self) -> Int32s:
@@ -73,19 +75,18 @@ class CrossingCosts:
 
     def _crossed_among(self, arcs: Int64s) -> Int64s:
         """Return those of some arcs that another one of them crosses."""
-        left, right = self.left[arcs], self.right[arcs]
-        before = (left[:, None] < left) & (left < right[:, None]) & (right[:, None] < right)
-        return arcs[before.any(axis=0) | before.any(axis=1)]
+        return arcs[crossed(self.head[arcs], self.modifier[arcs])]
 
     def payments(self, tree: Int32s) -> list[float]:
-        """Return the price and the costs that a tree pays."""
-        if is_projective(tree):
-            return []
-        return [self.price, *self.costs[self.crossed(tree)].tolist()] if self.has_costs else [self.price]
+        """Return the costs that a tree pays."""
+        return [] if is_projective(tree) else self.costs[self.crossed(tree)].tolist()
 
     def of(self, tree: Int32s) -> float:
         """Return the sum of what a tree pays."""
-        return math.fsum(self.payments(tree))
+        key = tree.tobytes()
+        if key not in self._paid:
+            self._paid[key] = math.fsum(self.payments(tree))
+        return self._paid[key]
 
     def largest(self, tree: Int32s, paid: Sequence[int]) -> int:
         """Return the crossed arc of a tree with the largest cost, but those given."""
@@ -107,16 +108,14 @@ class CrossingCosts:
 
         Infinity if there is no such tree.
         """
-        if not self.has_costs:
-            return self.price
         arcs = np.union1d(self.must_cross(keep), crossed).astype(np.int64)
         if not len(arcs):
             cheapest = np.where(keep, self.cheapest_crossers(keep), np.inf)
             arc = int((self.costs + cheapest).argmin())
-            return math.fsum([self.price, self.costs[arc], cheapest[arc]])
+            return math.fsum([self.costs[arc], cheapest[arc]])
         crossers = [self.crossers(arc) for arc in arcs]
         alone = [self.costs[each & keep].min(initial=np.inf) for each in crossers if not each[arcs].any()]
-        return math.fsum([self.price, *self.costs[arcs].tolist(), max(alone, default=0.0)])
+        return math.fsum([*self.costs[arcs].tolist(), max(alone, default=0.0)])
 
     def cheapest_crossers(self, keep: Bools) -> Float64s:
         """Return the cost of the cheapest of some arcs that crosses each arc, float64[A]; infinity if none does."""
@@ -135,7 +134,7 @@ class CrossingCosts:
         size = len(arcs.start)
         order = self.modifier.astype(np.int64) * size + self.head
         places = np.searchsorted(order, arcs.modifier.astype(np.int64) * size + arcs.head)
-        return CrossingCosts(arcs.head, arcs.modifier, self.costs[places], self.price)
+        return CrossingCosts(arcs.head, arcs.modifier, lambda: self.costs[places])
 
 
 def _cheapest_to_left(least: Float64s) -> Float64s:
@@ -147,14 +146,13 @@ def _cheapest_to_left(least: Float64s) -> Float64s:
     return found
 
 
-def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, price: float, projective: bool) -> CrossingCosts | None:
+def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, projective: bool) -> CrossingCosts | None:
     """Return what trees over arcs pay, None if nothing.
 
     Parameters
     ----------
     arcs : ArcSpace
     costs : array-like of shape (A,), float64, or None for zeros
-    price : float
     projective : bool
         Whether no tree with crossed arcs counts.
 
@@ -163,9 +161,9 @@ def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, price: float, projec
     ValueError
         If there is not one cost for each arc, or one is negative, not finite, or too large.
     """
-    if costs is None and (projective or not price):
+    if costs is None:
         return None
-    given = np.zeros(len(arcs.head)) if costs is None else as_array(costs, np.float64)
+    given = as_array(costs, np.float64)
     if given.shape != arcs.head.shape:
         raise ValueError(f"costs has shape {given.shape}; one cost for each of {len(arcs.head)} arcs is expected")
     wrong = ~((given >= 0.0) & (given <= LARGEST))
@@ -173,5 +171,4 @@ def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, price: float, projec
         arc = int(wrong.argmax())
         place = f"the cost of crossing arc {arcs.head[arc]} -> {arcs.modifier[arc]}"
         raise ValueError(f"{place} is {given[arc]}; a number from 0 to {LARGEST} is expected")
-    found = CrossingCosts(arcs.head, arcs.modifier, given, price)
-    return found if not projective and (price > 0.0 or found.has_costs) else None
+    return None if projective or not given.any() else CrossingCosts(arcs.head, arcs.modifier, lambda: given)

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
-from nonproj.dual.crossing import crossing_costs
+from nonproj.dual.crossing import CrossingCosts, crossing_costs
 from nonproj.dual.domain import NormalisedScores, normalise_scores, relative_scores
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
 from nonproj.dual.search import SearchResult, search
 from nonproj.dual.subgradient import Trace
-from nonproj.options.sections import MAX_PRICE
 from nonproj.trees.checks import check_integer
 from nonproj.types import Decoded, Float64s, PartSpace
 
@@ -78,20 +77,17 @@ def decode_trusted(
     options: DualOptions,
     limits: SearchOptions,
     k: int = 1,
-    price: float = 0.0,
+    crossing: CrossingCosts | None = None,
     record: bool = False,
-    costs: Float64s | None = None,
 ) -> SearchResult:
     """Return the k best trees without validation: scores are finite, options checked, and no arc is left out.
 
-    ``record`` is as for `nonproj.dual.search.search`, ``costs`` as for `k_best`; ``price`` is paid beside them, see
-    `priced_search`.
+    ``crossing`` and ``record`` are as for `nonproj.dual.search.search`.
     """
     relative, best, scale, roundoff, most = relative_scores(parts.arcs, scores)
     # Trained automata take an arc of positive score and leave one of negative score, so they start from these scores.
     own = OwnScores(scores, best, math.fsum(best.tolist()), roundoff, most, best)
-    options, is_free = options._replace(scale=scale), costs is None and not price
-    crossing = None if is_free else crossing_costs(parts.arcs, costs, price, options.projective)
+    options = options._replace(scale=scale)
     return search(problem_of(parts, relative, options, own), options, limits, k, crossing, record=record)
 
 
@@ -232,58 +228,5 @@ def k_best(
     [([-1, 0, 1], 10.0, True), ([-1, 2, 0], 6.0, True), ([-1, 0, 0], 5.0, True)]
     """
     k, search = check_integer(k, "k", 1), check_search(search)
-    crossing = crossing_costs(parts.arcs, costs, 0.0, options.projective)
+    crossing = crossing_costs(parts.arcs, costs, options.projective)
     return list(_decode(normalise_scores(parts, scores, options, k, crossing), search, k))
-
-
-def priced_search(
-    parts: PartSpace,
-    scores: ArrayLike,
-    price: float,
-    options: DualOptions = DEFAULTS,
-    search: SearchOptions = SEARCH,
-) -> Decoded:
-    """Find the tree of highest value, the score less ``price`` if it is not projective, and prove it.
-
-    Parameters
-    ----------
-    parts : PartSpace
-    scores : array-like of shape (P,), float64
-    price : float
-        From 0 to `nonproj.options.sections.MAX_PRICE`.
-    options, search
-        As for `branch_and_bound`.
-
-    Returns
-    -------
-    Decoded
-        ``score`` is the tree's value, and ``bound`` a bound of all values.
-
-    Raises
-    ------
-    ValueError
-        As `branch_and_bound`, or if the price is out of its range.
-
-    Notes
-    -----
-    The price is never negative, so the tree of highest score is also that of highest value if it is projective.  If
-    not, no other non-projective tree has a higher value, and one question is left: whether a projective tree has.  The
-    subgradient method answers it from the multipliers of the first tree, mostly in its first iterations.
-
-    Examples
-    --------
-    The best tree, 0 -> 2 -> 4 -> 1 and 2 -> 3, has an arc over a word that does not depend on its head: 4 -> 1.
-
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> from nonproj.parts.space import part_space
-    >>> parts = part_space(full_arc_space(4), "arc")
-    >>> wanted = {(0, 2): 9.0, (2, 4): 9.0, (4, 1): 9.0, (2, 1): 6.0, (2, 3): 9.0}
-    >>> scores = [wanted.get(arc, 0.0) for arc in zip(parts.arcs.head.tolist(), parts.arcs.modifier.tolist())]
-    >>> [(each.heads.tolist(), each.score) for each in (priced_search(parts, scores, price) for price in (2.0, 4.0))]
-    [([4, 0, 2, 2], 34.0), ([2, 0, 2, 2], 33.0)]
-    """
-    if not 0.0 <= price <= MAX_PRICE:
-        raise ValueError(f"price is {price}; a number from 0 to {MAX_PRICE:,} is expected")
-    crossing = crossing_costs(parts.arcs, None, float(price), options.projective)
-    search = check_search(search)
-    return _decode(normalise_scores(parts, scores, options, crossing=crossing), search)[0]

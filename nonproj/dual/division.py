@@ -104,7 +104,7 @@ def by_crossings(task: SearchTask, node: Node) -> list[Node]:
     assert crossing is not None and best is not None
     if node.kind == ALL:
         branches = divide(node.branch, CROSSINGS, node.keep, node.keep)
-        if not crossing.has_costs or not len(crossing.must_cross(node.keep)):
+        if not len(crossing.must_cross(node.keep)):
             iterations, copies = task.options.max_iterations, node.copies
             parts = [Node(node.keep, node.bound, copies, node.disputes, PROJECTIVE, iterations, branch=branches[1])]
         return [*parts, replace(node, kind=CROSSING, branch=branches[0], paid=crossing.least(node.keep, ()))]

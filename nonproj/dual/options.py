@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -107,15 +107,6 @@ def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool =
         projective=projective if decoding.projective == "auto" else bool(decoding.projective),
         rule=RULES.index(decoding.step),
     )
-
-
-def crossing_price(decoding: DecodingConfig, meta: dict[str, Any], options: DualOptions) -> float:
-    """Return the price of a non-projective tree: the configured one, or the one in a model's metadata.
-
-    It is 0 if all trees are projective.
-    """
-    price = meta.get("crossing", 0.0) if decoding.crossing == "auto" else decoding.crossing
-    return 0.0 if options.projective else float(price)
 
 
 def check_options(options: DualOptions) -> DualOptions:

@@ -9,7 +9,6 @@ A proof is a dictionary of JSON values:
 ``model``       SHA-256 of the model file; null where scores were given without a model
 ``options``     an object of the options that change scores or candidates, beside those that are fields of their own
 ``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
-``price``       what a tree with crossing arcs pays
 ``costs``       for each candidate arc what it pays in a tree in which it is crossed; null for zeros
 ``outside``     why other arcs are no candidates: ``"pruned"``, ``"forbidden"`` or ``"pruned or forbidden"``;
                 ``"nothing"`` if there are none
@@ -47,7 +46,7 @@ from nonproj.types import Bools, Decoded, Float64s, PartSpace
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-FORMAT, VERSION = "nonproj proof", 3
+FORMAT, VERSION = "nonproj proof", 4
 
 PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
 """Types of parts that a proof can have."""
@@ -76,10 +75,9 @@ def proof_of(
     parts: PartSpace,
     scores: Float64s,
     options: DualOptions,
-    price: float = 0.0,
+    crossing: CrossingCosts | None = None,
     source: ScoreSource = NO_SOURCE,
     outside: str = "pruned",
-    costs: Float64s | None = None,
 ) -> dict[str, Any]:
     """Return the proof of the trees that a search has found.
 
@@ -93,11 +91,11 @@ def proof_of(
         Their scores, finite.
     options : DualOptions
         Those of the search, with the scale of its problem.
-    price : float
+    crossing : CrossingCosts, optional
+        Over the candidate arcs.
     source : ScoreSource
     outside : str
         See the table above.
-    costs : ndarray of shape (A,), float64, optional
 
     Raises
     ------
@@ -108,7 +106,7 @@ def proof_of(
     if unknown or found.branch is None:
         reason = f"cover parts of the types {', '.join(PROVABLE)}, not {', '.join(unknown)}"
         raise ValueError(f"proofs {reason}" if unknown else "the search was not recorded")
-    arcs, crossing = parts.arcs, crossing_costs(parts.arcs, costs, price, options.projective)
+    arcs = parts.arcs
     shares = _Shares(found, parts)
     steps = _steps(found.branch, found.problem.head, found.problem.modifier, shares)
     tables = zip(parts.names, parts.offsets, parts.offsets[1:], strict=False)
@@ -118,8 +116,7 @@ def proof_of(
         **source._asdict(),
         "single_root": bool(options.single_root),
         "projective": bool(options.projective),
-        "price": float(crossing.price) if crossing else 0.0,
-        "costs": crossing.costs.tolist() if crossing and crossing.has_costs else None,
+        "costs": crossing.costs.tolist() if crossing and crossing.costs.any() else None,
         "outside": outside if len(arcs.head) < (len(arcs.start) - 2) ** 2 else "nothing",
         "candidates": [
             arcs.head[begin:end].tolist() for begin, end in zip(arcs.start[1:], arcs.start[2:], strict=False)
@@ -138,7 +135,6 @@ def search_with_proof(
     options: DualOptions,
     limits: SearchOptions,
     k: int = 1,
-    price: float = 0.0,
     name: str = "",
     costs: ArrayLike | None = None,
 ) -> tuple[SearchResult, dict[str, Any]]:
@@ -148,8 +144,6 @@ def search_with_proof(
     ----------
     parts, scores, options, limits, k, costs
         As for `nonproj.dual.decoding.k_best`; the candidates of the proof are the arcs that are not forbidden.
-    price : float
-        As for `nonproj.dual.decoding.priced_search`.
     name : str
 
     Examples
@@ -161,15 +155,15 @@ def search_with_proof(
     >>> proof["candidates"], proof["trees"][0]["heads"], proof["search"]
     ([[0, 2], [0, 1]], [0, 1], [0])
     """
-    crossing = crossing_costs(parts.arcs, costs, price, options.projective)
+    crossing = crossing_costs(parts.arcs, costs, options.projective)
     parts, scores = allowed_parts(parts, scores)
     given = normalise_scores(parts, scores, options, k, crossing)
     problem = problem_of(given.parts, given.relative, given.options, given.own)
     found = search(problem, given.options, limits, k, given.crossing, record=True)
     # Sums of a list's largest scores may have lost digits that rank its first trees.
     options = given.options if k == 1 else with_scale(given.options, problem.instance.scores)
-    of_arcs = crossing.over(parts.arcs).costs if crossing else None
-    return found, proof_of(found, parts, scores, options, price, ScoreSource(name), "forbidden", of_arcs)
+    of_arcs = crossing and crossing.over(parts.arcs)
+    return found, proof_of(found, parts, scores, options, of_arcs, ScoreSource(name), "forbidden")
 
 
 def _tree(

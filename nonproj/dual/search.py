@@ -72,11 +72,20 @@ class SearchResult(list[Decoded]):
         Those of the problem's own scores where the first bound was lowest.
     branch : Branch or None
         How the trees were divided and bounded, if that was recorded; see `nonproj.dual.proofs`.
+    crossing : CrossingCosts or None
+        What trees paid.
     """
 
-    def __init__(self, trees: Iterable[Decoded], problem: Problem, copies: Float64s, branch: Branch | None = None):
+    def __init__(
+        self,
+        trees: Iterable[Decoded],
+        problem: Problem,
+        copies: Float64s,
+        branch: Branch | None = None,
+        crossing: CrossingCosts | None = None,
+    ):
         super().__init__(trees)
-        self.problem, self.copies, self.branch = problem, copies, branch
+        self.problem, self.copies, self.branch, self.crossing = problem, copies, branch, crossing
 
 
 def search(
@@ -135,7 +144,7 @@ def search(
         ranked = _Search(task, budget).run(first, branch)
     if problem.own is not None:  # the tree's copies sum to its own score
         first.copies[: len(problem.head)] += problem.own.best[problem.modifier]
-    return SearchResult(ranked, problem, first.copies, branch)
+    return SearchResult(ranked, problem, first.copies, branch, crossing)
 
 
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
@@ -150,7 +159,8 @@ def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> Sea
     closed = options.closes(first.bound - constant, known.score - constant)
     best = first._replace(tree=known.tree, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
-    return SearchResult([best, *others][: len(found)], found.problem, found.copies, found.branch)
+    others = [best, *others][: len(found)]
+    return SearchResult(others, found.problem, found.copies, found.branch, found.crossing)
 
 
 class _Search:
@@ -310,7 +320,7 @@ class _Search:
         """Divide a node whose best tree pays for crossed arcs, or leave out arcs of this tree."""
         task, problem, best, threshold = self.task, self.task.problem, node.best, self.known.threshold()
         assert task.crossing is not None and best is not None
-        if problem.of_second_order and task.crossing.has_costs and threshold > -np.inf:
+        if problem.of_second_order and threshold > -np.inf:
             part = problem.restrict(node.keep, task.options.scale)
             included = problem.inclusion_bounds(part, node.copies, task.options_of(node))
             self.spent += included.work

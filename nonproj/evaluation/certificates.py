@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -78,8 +77,8 @@ def statistics(parse: Parse) -> dict[str, Any]:
 
     ``gap`` is ``bound - score``; ``arcs`` is the number of arcs that the certificate covers; ``full`` means that none
     was pruned; ``changed`` that this changed the tree; ``confidence``, only with a classifier, is the probability that
-    all heads are correct.  Where they apply, ``price`` is what trees with crossing arcs pay, and ``projective`` means
-    that there are none.
+    all heads are correct.  Where they apply, ``paid`` is what the tree pays for crossed arcs, and ``projective`` means
+    that only projective trees counted.
     """
     decoded = parse.decoded
     figures = {
@@ -95,8 +94,8 @@ def statistics(parse: Parse) -> dict[str, Any]:
         "changed": parse.changed,
         "arcs": len(parse.arcs.head),
     }
-    if parse.price:
-        figures |= {"price": float(parse.price)} if math.isfinite(parse.price) else {"projective": True}
+    if parse.paid is None or parse.paid > 0.0:
+        figures |= {"projective": True} if parse.paid is None else {"paid": float(parse.paid)}
     return figures if parse.confidence is None else figures | {"confidence": round(float(parse.confidence.tree), 4)}
 
 

@@ -132,21 +132,27 @@ class ConfidenceHyperparameters:
 
 @dataclass(frozen=True)
 class CrossingHyperparameters:
-    """The choice of the price of a non-projective tree.
+    """Learning which arcs cross.
 
     Attributes
     ----------
-    prices : tuple of float
-        Prices tried, as fractions of the median cost of a word's other heads, which gives the scale of scores.
-    min_gain : float
-        The number of heads by which a price must be better than none, as a fraction of the non-projective gold arcs.
-    min_arcs : int
-        Non-projective arcs in the gold trees without which there is no price.
+    weight : float
+        Of gold non-projective arcs in the losses of network and parser, relative to others: they are few.
+    bits : int
+        The logistic model has ``2 ** bits`` weights, but not more than the labeler.
+    epochs : int
+    learning_rate : float
+        Of AdaGrad.
+    unit : float
+        The unit of the costs of crossed arcs (`nonproj.scoring.crossing.CrossingScorer`), relative to the parser's
+        margin.
     """
 
-    prices: tuple[float, ...] = (0.0, 0.02, 0.04, 0.06, 0.09, 0.13, 0.2, 0.3)
-    min_gain: float = 0.02
-    min_arcs: int = 10
+    weight: float = 4.0
+    bits: int = 18
+    epochs: int = 3
+    learning_rate: float = 0.1
+    unit: float = 0.1
 
 
 TREEBANK, PRUNER, AUXILIARY = TreebankHyperparameters(), PrunerHyperparameters(), AuxiliaryHyperparameters()

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nonproj.kernels.kernel import kernel
+from nonproj.learning.crossing import loss_weights
 from nonproj.linear.state import State
 from nonproj.linear.weights import quantise, scale_of
 from nonproj.networks.context_learning import ContextLayers, rounded_context
@@ -69,6 +70,8 @@ class ArcBatch(NamedTuple):
     gold : ndarray of shape (G,), int64
     labels : ndarray of shape (G,), int64
         -1 for those that are not given.
+    weights : ndarray of shape (A,), float32
+        The weight of the modifier's head in the loss.
     """
 
     tokens: JoinedTokens
@@ -79,6 +82,7 @@ class ArcBatch(NamedTuple):
     first: np.ndarray
     gold: np.ndarray
     labels: np.ndarray
+    weights: np.ndarray
 
     @classmethod
     def of(cls, examples: Sequence[ArcExample]) -> ArcBatch:
@@ -88,7 +92,7 @@ class ArcBatch(NamedTuple):
             wanted = heads[arcs.modifier]
             gold, first = np.flatnonzero(arcs.head == wanted), arcs.start[1:-1] + np.int64(done)
             arrays = arcs.head + node, arcs.modifier + node, arcs.head == 0, wanted >= 0, first, gold + done
-            pieces.append((*arrays, labels[arcs.modifier[gold] - 1]))
+            pieces.append((*arrays, labels[arcs.modifier[gold] - 1], loss_weights(heads)[arcs.modifier]))
             done += len(wanted)
         return cls(tokens, *map(np.concatenate, zip(*pieces, strict=True)))
 
@@ -254,7 +258,7 @@ def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarr
     wrong : int
         Words whose best arc is not the given one.
     gradient : ndarray of shape (A,), float32
-        Gold minus probability, of words whose heads are given.
+        Gold minus probability, times the weight, of words whose heads are given.
     """
     first, gold = batch.first, batch.gold
     sizes = np.diff(first, append=len(scores))
@@ -264,7 +268,7 @@ def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarr
     loss, wrong = float((np.log(total[gold]) - scores[gold]).sum()), int(np.count_nonzero(scores[gold]))
     delta = np.where(batch.given, -odds / total, np.float32(0.0))
     delta[gold] += 1.0
-    return loss, wrong, delta
+    return loss, wrong, delta * batch.weights
 
 
 @kernel

@@ -3,7 +3,8 @@
 Over Z every head chooses for itself, so decoding is one Viterbi per head, and the update compares head by head: the
 gold modifiers (and gold grandparent) of each word, the root included, against its automaton's.
 
-The margin is symmetric: over Z an arc can be missing or wrong, so wrong arcs gain half of it and gold arcs lose half.
+The margin is symmetric: over Z an arc can be missing or wrong, so wrong arcs gain half of it and gold arcs lose half,
+or more if they are non-projective (`nonproj.learning.crossing.loss_weights`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
 from nonproj.learning.corpus import Corpus, LazyList
+from nonproj.learning.crossing import loss_weights
 from nonproj.learning.partial import Completion, completion_of
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.parts.registry import part_set
@@ -118,7 +120,8 @@ class Perceptron(AveragedWeights):
             scores[:n_arcs] += of_labels[np.arange(n_arcs), best]
         given = heads[modifier] >= 0
         if self.margin:
-            scores[:n_arcs] += self.margin * np.where(given, 0.5 - gold[:n_arcs], 0.0)
+            share = 0.5 + 0.5 * loss_weights(heads)[modifier]
+            scores[:n_arcs] += self.margin * np.where(given, 0.5 - share * gold[:n_arcs], 0.0)
         predicted = self._decode(parts, scores)
         delta = gold - predicted
         if delta.any():

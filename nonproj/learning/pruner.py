@@ -77,12 +77,12 @@ class Pruner:
         """Make one AdaGrad step on the weights of the arcs whose gradient is not negligible."""
         steep = np.flatnonzero(np.abs(gradient) > PRUNER.negligible)
         listed = make_places(hashed, parts.nodes[steep], parts.codes[steep])
-        _adagrad(listed, gradient[steep], PRUNER.learning_rate, self.weights, self.squares)
+        adagrad(listed, gradient[steep], PRUNER.learning_rate, self.weights, self.squares)
 
 
 @kernel
-def _adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: Float32s, squares: Float32s) -> None:
-    """Move the weights at each part's places."""
+def adagrad(listed: Places, gradient: Float64s, learning_rate: float, weights: Float32s, squares: Float32s) -> None:
+    """Make an AdaGrad step on the weights at the places of each part, along its gradient."""
     start, places = listed
     for p in range(gradient.shape[0]):
         g = rounded_gradient(gradient[p])

@@ -24,6 +24,7 @@ class Stream(IntEnum):
     NETWORK_ORDER = 6
     ENCODER = 7
     TAG_NETWORK = 8
+    CROSSING = 9
     SENTENCE_NETWORK = 16
     SILVER_OF_TAGGER = 17
     SILVER = 18

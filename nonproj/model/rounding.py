@@ -17,6 +17,7 @@ STEPS = {
     "parser": 0.75,
     "labeler": 0.75,
     "pruner": 0.175,
+    "crossing.weights": 0.3125,
     "tagger.tagger.weights": 0.3125,
     "tagger.tagger.network_rows": 0.375,
     "tagger.lemmatizer.weights": 0.3125,

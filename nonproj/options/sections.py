@@ -10,9 +10,6 @@ from dataclasses import dataclass
 
 from nonproj.options.schema import Section, choice, flag, integer, number, option, path, text
 
-MAX_PRICE = 10**9
-"""Maximum price of a non-projective tree."""
-
 
 @dataclass(frozen=True)
 class TreebankConfig(Section, name="treebank"):
@@ -135,11 +132,11 @@ class DecodingConfig(Section, name="decoding"):
     )
     crossing: str | float = option(
         "auto",
-        "penalty on the score of a tree with non-projective arcs; auto: as learnt in training",
+        "factor on the costs of crossed arcs; auto: as learnt in training, 0: none",
         (float,),
         ("auto",),
         low=0,
-        high=MAX_PRICE,
+        high=1000,
         advanced=True,
     )
     single_root: str | bool = option("auto", "one root per tree; auto: as in the training data", (bool,), ("auto",))

@@ -25,8 +25,8 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.stages import encode, evidence, label, number, prune, score
-from nonproj.scoring.templates import LABEL_PAIRS
+from nonproj.pipeline.stages import crossing_costs, encode, evidence, label, number, prune, score
+from nonproj.scoring.templates import CROSSED_ARC, LABEL_PAIRS
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import is_projective
 from nonproj.types import Decoded, Sentence
@@ -34,8 +34,8 @@ from nonproj.types import Decoded, Sentence
 SCORING = ("scorer._score_parts", "marginals._marginals", "labels._score_labels")
 """Kernels that every parse needs: module and name."""
 
-PRICED = ("projective.is_projective",)
-"""Kernels for the price of non-projective trees."""
+CROSSING = ("projective.is_projective",)
+"""Kernels for costs of crossed arcs."""
 
 CONFIDENCE = ("evidence._fill_features", "exclusion._exclude", "classifier._estimate")
 """Kernels for confidence."""
@@ -55,17 +55,17 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
     decoding : DecodingConfig
     """
     projective = model.meta.get("projective", False) if decoding.projective == "auto" else decoding.projective
-    price = model.meta.get("crossing", 0.0) if decoding.crossing == "auto" else decoding.crossing
+    crossing = decoding.crossing and CROSSED_ARC in model.components
     needed = needed_kernels(tuple(model.config.parts), bool(projective))
-    if price and not projective:
-        needed += PRICED
+    if crossing and not projective:
+        needed += CROSSING
     if "confidence" in model.components and decoding.confidence:
         needed += CONFIDENCE
     if LABEL_PAIRS[0] in model.templates:
         needed += PAIRS
     if not kept_in() or all(map(is_cached, needed)):
         return
-    with helper("nonproj.pipeline.compiling", path, "projective" if projective else "priced" if price else "any"):
+    with helper("nonproj.pipeline.compiling", path, "projective" if projective else "crossing" if crossing else "any"):
         compile_scoring(Parser(model, decoding))
 
 
@@ -88,6 +88,8 @@ def compile_scoring(parser: Parser) -> None:
     sentence = Sentence(rows, tag_margins=np.ones(3), boundary_margins=np.ones((4, 2), np.float32))
     batch = prune(encode(Batch(parser.loaded, parser.request, [sentence])))
     batch = score(number(batch._replace(arcs=[full_arc_space(3)])))
+    for crossing in filter(None, crossing_costs(batch)):
+        assert len(crossing.costs)
     problem = problem_of(batch.spaces[0], batch.scores[0], parser.request.options)
     decoded = Decoded(np.array([-1, 0, 1, 1], np.int32), 0.0, 0.0, True, True, 1, 1.0)
     batch = label(batch._replace(found=[SearchResult([decoded], problem, problem.copies)]))
@@ -98,11 +100,10 @@ def compile_scoring(parser: Parser) -> None:
 
 def compile_decoding(parser: Parser) -> None:
     """Decode a sentence of three words."""
-    parts = part_space(full_arc_space(3), parser.loaded.scorer.types)
+    parts, request = part_space(full_arc_space(3), parser.loaded.scorer.types), parser.request
     scores = np.zeros(len(parts))
-    request = parser.request
-    found = decode_trusted(parts, scores, request.options, request.search, 1, request.price)[0]
-    if request.price:
+    found = decode_trusted(parts, scores, request.options, request.search)[0]
+    if request.crossing:
         is_projective(found.tree)
         decode_trusted(parts, scores, request.options._replace(projective=True), request.search)
 
@@ -135,11 +136,11 @@ def helper(module: str, *arguments: str) -> Iterator[None]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Compile the kernels of decoding: ``python -m nonproj.pipeline.compiling MODEL projective|priced|any``."""
+    """Compile the kernels of decoding: ``python -m nonproj.pipeline.compiling MODEL projective|crossing|any``."""
     path, trees = arguments
     model = Model.load(path)
-    price = 1.0 if trees == "priced" else 0.0
-    decoding = DecodingConfig(projective=trees == "projective", crossing=price, exact=model.config.decoding.exact)
+    crossing, exact = float(trees == "crossing"), model.config.decoding.exact
+    decoding = DecodingConfig(projective=trees == "projective", crossing=crossing, exact=exact)
     compile_decoding(Parser(model, decoding))
 
 

@@ -12,11 +12,12 @@ from nonproj.errors import ModelError
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.state import KNOWN, Fitted
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
+from nonproj.scoring.crossing import CrossingScorer
 from nonproj.scoring.encoders.scorer import EncoderScorer
 from nonproj.scoring.labels import TAG, AllowedLabels
 from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import TemplateTable, part_templates
+from nonproj.scoring.templates import CROSSED_ARC, TemplateTable, part_templates
 from nonproj.scoring.tree_labels import LABEL_MARGIN, Table, TreeLabeler
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.tagging.analyzer import Analyzer
@@ -52,7 +53,7 @@ class LoadedModel:
     labeler : TreeLabeler
     tables : dict of str to Table
         The weights and their scale, of ``pruner``, ``parser`` and ``labeler``.
-    pruner_table : TemplateTable
+    pruner_table, crossing_table : TemplateTable
     labels : ndarray of shape (n_labels,), object
         The labels by their numbers.
     tag_column : int or None
@@ -65,6 +66,7 @@ class LoadedModel:
     labeler: TreeLabeler
     tables: dict[str, Table]
     pruner_table: TemplateTable
+    crossing_table: TemplateTable | None
     labels: np.ndarray
     tag_column: int | None
 
@@ -91,6 +93,7 @@ class LoadedModel:
             TreeLabeler(scorer, templates, attributes, n_labels, LABEL_MARGIN, of_labels),
             tables,
             part_templates(templates["pruner"], attributes),
+            part_templates(templates[CROSSED_ARC], attributes) if CROSSED_ARC in templates else None,
             np.array(model.labels, np.object_),
             attributes.index("pos") if "pos" in attributes else None,
         )
@@ -115,6 +118,11 @@ class LoadedModel:
         """The model's components that others have registered, which are applied to tagged sentences, in their order."""
         found = (self.model.loaded(KNOWN[name]) for name in self.model.components if name in KNOWN)
         return [component for component in found if component]
+
+    @LoadedOnce
+    def crossing(self) -> CrossingScorer | None:
+        """The scorer of crossed arcs, or None."""
+        return self.model.loaded(CrossingScorer)
 
     @LoadedOnce
     def classifier(self) -> Classifier | None:

@@ -32,8 +32,8 @@ class Parse(NamedTuple):
         ``decoding.confidence`` is off.
     proof : dict or None
         That of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
-    price : float
-        What trees with crossing arcs paid; infinite if they were excluded.
+    paid : float or None
+        What the tree paid for crossed arcs; None if only projective trees counted.
     """
 
     decoded: Decoded
@@ -44,7 +44,7 @@ class Parse(NamedTuple):
     others: tuple[Parse, ...] | None = None
     confidence: Confidence | None = None
     proof: dict[str, Any] | None = None
-    price: float = 0.0
+    paid: float | None = 0.0
 
     @property
     def changed(self) -> bool:

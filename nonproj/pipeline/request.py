@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nonproj.automata.compiled import is_third_order
-from nonproj.dual.options import DualOptions, SearchOptions, check_options, check_search, crossing_price, dual_options
+from nonproj.dual.options import DualOptions, SearchOptions, check_options, check_search, dual_options
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.registry import part_set
@@ -28,8 +28,8 @@ class Request:
     options : DualOptions
     search : SearchOptions
         The limits of the search.
-    price : float
-        Price of a tree with crossing arcs.
+    crossing : float
+        Factor on the costs of crossed arcs.
     threshold : float
         Minimum marginal of a candidate arc, relative to the word's best head.
     nbest : int
@@ -53,7 +53,7 @@ class Request:
     tags: str
     options: DualOptions
     search: SearchOptions
-    price: float
+    crossing: float
     threshold: float
     nbest: int
     full: bool
@@ -79,12 +79,12 @@ def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", pr
     single_root, projective = not model.meta.get("multi_root", True), bool(model.meta.get("projective", False))
     options = check_options(dual_options(decoding, single_root, projective))
     effort = THIRD_EFFORT if is_third_order(part_set(model.config.parts)) else 1
-    by_trees = decoding.sentences_by_trees
+    by_trees, crossing = decoding.sentences_by_trees, 1.0 if decoding.crossing == "auto" else float(decoding.crossing)
     return Request(
         tags=tags,
         options=options,
         search=check_search(SearchOptions(effort * decoding.search_limit, search=decoding.exact)),
-        price=crossing_price(decoding, model.meta, options),
+        crossing=0.0 if options.projective else crossing,
         threshold=decoding.threshold,
         nbest=decoding.nbest,
         full=decoding.full,

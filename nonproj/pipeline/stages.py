@@ -6,7 +6,6 @@ Another parser is another list: a stage of your own in the place of one of these
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from operator import attrgetter, itemgetter
@@ -16,6 +15,7 @@ import numpy as np
 
 from nonproj.automata.compiled import is_third_order
 from nonproj.confidence.evidence import ConfidenceInput, Evidence, gather
+from nonproj.dual.crossing import CrossingCosts
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.domain import with_scale
 from nonproj.dual.problem import PartsProblem
@@ -23,6 +23,7 @@ from nonproj.dual.proofs import ScoreSource, digest_of_words, proof_of
 from nonproj.dual.search import SearchResult, with_known
 from nonproj.errors import ConfigError, DataError
 from nonproj.io.constraints import Constraints, read_constraints
+from nonproj.parts.arc import Arc
 from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space, with_arcs
 from nonproj.parts.space import part_space
 from nonproj.pipeline.batch import Batch
@@ -30,7 +31,7 @@ from nonproj.pipeline.parses import Parse
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join, join_words
 from nonproj.scoring.scorer import score_pairs
-from nonproj.scoring.vocabulary import UNKNOWN
+from nonproj.scoring.vocabulary import UNKNOWN, Tokens
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.pruning import prune_trusted
@@ -120,9 +121,33 @@ def score(batch: Batch) -> Batch:
 
 def decode(batch: Batch) -> Batch:
     """Find the best trees over the candidate arcs."""
-    own = batch.request
-    further = map(itertools.repeat, (own.options, own.search, own.nbest, own.price, own.proofs))
-    return batch._replace(found=list(map(decode_trusted, batch.spaces, batch.scores, *further)))
+    own, crossing = batch.request, crossing_costs(batch)
+    further = map(itertools.repeat, (own.options, own.search, own.nbest))
+    decoded = map(decode_trusted, batch.spaces, batch.scores, *further, crossing, itertools.repeat(own.proofs))
+    return batch._replace(found=list(decoded))
+
+
+def crossing_costs(batch: Batch) -> list[CrossingCosts | None]:
+    """Return the costs of the crossed arcs of each sentence, which are computed where a tree has crossed arcs."""
+    factor, known, scorer, table = (
+        batch.request.crossing,
+        batch.known,
+        batch.loaded.crossing,
+        batch.loaded.crossing_table,
+    )
+    if not factor or known is None or scorer is None or table is None:
+        return [None] * len(batch.sentences)
+    ends = np.cumsum([len(space.arcs.head) for space in batch.spaces])
+
+    def costs_of(tokens: Tokens, arcs: ArcSpace, of_labels: np.ndarray) -> CrossingCosts:
+        def compute() -> Float64s:
+            rows = Arc().rows(arcs, np.empty(0, np.int64))
+            return factor * scorer.costs(tokens, rows, of_labels.argmax(axis=1), table)
+
+        return CrossingCosts(arcs.head, arcs.modifier, compute)
+
+    arcs, of_labels = [space.arcs for space in batch.spaces], np.split(known.of_labels, ends[:-1])
+    return list(map(costs_of, batch.tokens, arcs, of_labels))
 
 
 def widen(batch: Batch) -> Batch:
@@ -220,13 +245,12 @@ def _proof(batch: Batch, i: int) -> dict[str, Any]:
     options = with_scale(request.options, problem.instance.scores)
     given = {"tags": request.tags, "constraints": request.constraints, "threshold": request.threshold}
     source = ScoreSource(f"{sentence.path}:{sentence.line}", digest_of_words(sentence.rows), model.sha256, given)
-    return proof_of(found, problem.parts, problem.own.scores, options, request.price, source, outside)
+    return proof_of(found, problem.parts, problem.own.scores, options, found.crossing, source, outside)
 
 
 def collect(batch: Batch) -> Batch:
     """Put the parse of each sentence together."""
-    column, price = batch.loaded.tag_column, math.inf if batch.request.options.projective else batch.request.price
-    parses = list[Parse]()
+    column, projective, parses = batch.loaded.tag_column, batch.request.options.projective, list[Parse]()
     for i, (found, arcs) in enumerate(zip(batch.found, batch.arcs, strict=True)):
         narrow = batch.pruned[i] if batch.pruned else None
         pruned, constraints, trees = narrow[0] if narrow else None, batch.constraints[i], list[Parse]()
@@ -234,7 +258,8 @@ def collect(batch: Batch) -> Batch:
             names: list[str] = batch.loaded.labels[numbers].tolist()
             for word, name in constraints.labels.items() if constraints else ():
                 names[word - 1] = name
-            trees.append(Parse(tree, names, arcs, pruned, price=price))
+            paid = None if projective else found.crossing.of(tree.tree) if found.crossing else 0.0
+            trees.append(Parse(tree, names, arcs, pruned, paid=paid))
         unknown = () if column is None else batch.tokens[i].atoms[:, column] == UNKNOWN
         parses.append(
             trees[0]._replace(

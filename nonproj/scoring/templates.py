@@ -35,6 +35,9 @@ LABELLED_ARC = "labelled_arc"
 LABEL_PAIRS = ("label_sibling", "label_grandparent")
 """Pairs of labels, of adjacent modifiers and of consecutive arcs, scored once the tree is known."""
 
+CROSSED_ARC = "crossing"
+"""Labelled arcs, for the probability that they are crossed."""
+
 _SLOTS = {"label": LABEL_SLOTS, LABELLED_ARC: ("h", "m"), "label_sibling": ("h", "s", "m")}
 _SLOTS |= {"label_grandparent": ("g", "h", "m")}
 _CODES = {"label": LABEL_CODES, LABELLED_ARC: LABEL_CODES} | dict.fromkeys(LABEL_PAIRS, ("none", "position"))
@@ -99,10 +102,13 @@ def codes_of(part: str) -> tuple[str, ...]:
     return _CODES[part] if part in _CODES else PART_TYPES[part].codes
 
 
-def template_files(parts: str | Sequence[str], labelled: bool = False, pairs: bool = False) -> dict[str, str]:
+def template_files(
+    parts: str | Sequence[str], labelled: bool = False, pairs: bool = False, crossing: bool = False
+) -> dict[str, str]:
     """Return the template files of a set of part types, and which part type, or ``label``, each is about.
 
-    ``labelled`` says whether labels are scored with the arcs, ``pairs`` whether pairs of labels are scored.
+    ``labelled`` says whether labels are scored with the arcs, ``pairs`` whether pairs of labels are scored, and
+    ``crossing`` whether labelled arcs have costs where they are crossed.
 
     Examples
     --------
@@ -110,7 +116,8 @@ def template_files(parts: str | Sequence[str], labelled: bool = False, pairs: bo
     {'arc': 'arc', 'sibling': 'sibling', 'pruner': 'arc', 'label': 'label'}
     """
     files = {part_type.name: part_type.name for part_type in part_set(parts)} | {"pruner": "arc", "label": "label"}
-    return files | {name: name for name in ((LABELLED_ARC,) if labelled else ()) + (LABEL_PAIRS if pairs else ())}
+    files |= {name: name for name in ((LABELLED_ARC,) if labelled else ()) + (LABEL_PAIRS if pairs else ())}
+    return files | ({CROSSED_ARC: LABELLED_ARC} if crossing else {})
 
 
 def grammar_of(part: str) -> Grammar:
@@ -216,7 +223,8 @@ def load_templates(
     parts : str or sequence of str
         As for `nonproj.parts.registry.part_set`.
     labelled : bool
-        Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one.
+        Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one; then ``crossing.yaml``, if there is
+        one, is about crossed arcs.
     pairs : bool
         Pairs of labels are scored, by ``label_sibling.yaml`` and ``label_grandparent.yaml``, if there are both.
     clusters : bool
@@ -243,7 +251,8 @@ def load_templates(
     files = {}
     labelled = labelled and (path / f"{LABELLED_ARC}.yaml").is_file()
     pairs = pairs and all((path / f"{name}.yaml").is_file() for name in LABEL_PAIRS)
-    for name, part in template_files(parts, labelled, pairs).items():
+    crossing = labelled and (path / f"{CROSSED_ARC}.yaml").is_file()
+    for name, part in template_files(parts, labelled, pairs, crossing).items():
         file = path / (PART_TYPES[name].templates if name in PART_TYPES else f"{name}.yaml")
         spec = load_yaml(file)
         more = spec.pop("clusters", []) if isinstance(spec, dict) else []
@@ -267,7 +276,7 @@ def check_templates(files: Mapping[str, Mapping[str, Any]], parts: str | Sequenc
     ConfigError
         If a file's content is missing or wrong.
     """
-    expected = template_files(parts, LABELLED_ARC in files, LABEL_PAIRS[0] in files)
+    expected = template_files(parts, LABELLED_ARC in files, LABEL_PAIRS[0] in files, CROSSED_ARC in files)
     for name, part in expected.items():
         _check_file(name, part, files.get(name))
     for name in files:

@@ -22,7 +22,7 @@ import numpy as np
 from nonproj.dual import arrays as arrays_module
 from nonproj.dual.arrays import DecodedScores, decode_scores
 from nonproj.dual.check_proofs import Refused, check_line
-from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
 from nonproj.dual.domain import LOW_ARCS
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
 from nonproj.dual.proofs import as_line, search_with_proof
@@ -44,7 +44,7 @@ MASKS = (*(-(10.0**power) for power in range(4, 39)), float(np.finfo(np.float32)
 TOLERANCE = 1e-9
 SETS = ("arc", "sibling", "grandparent", "third")
 
-KINDS = ("arrays", "arrays", "k best", "parts", "priced", "probabilities")
+KINDS = ("arrays", "arrays", "k best", "parts", "probabilities")
 """What a case tries, by its number."""
 
 
@@ -65,7 +65,6 @@ class Exact(Lane):
             "arrays": self.arrays,
             "k best": self.arrays,
             "parts": self.parts,
-            "priced": self.parts,
             "probabilities": self.probabilities,
         }[kind](draw, kind)
         return f"{kind}: {outcome}"
@@ -115,7 +114,7 @@ class Exact(Lane):
         return self.compare(trees, expected, k)
 
     def parts(self, draw: _Draw, kind: str) -> str:
-        """Decode parts of any order, projective, with costs of crossed arcs or a price of non-projective trees."""
+        """Decode parts of any order, projective or with costs of crossed arcs."""
         n, name = draw.size(4), draw.one_of(SETS)
         space, table = _part_table(n, name)
         n_arcs = len(space.arcs.head)
@@ -132,16 +131,12 @@ class Exact(Lane):
         is_forbidden = naive_domain.forbidden(scores[:n_arcs])
         bad = np.append([is_forbidden(score) for score in scores[:n_arcs]], [False] * (len(scores) - n_arcs + 1))
         allowed, k, costs = ~bad[table[chosen]].any(axis=1), 1, np.zeros((n + 1, n + 1))
-        if kind == "parts" and draw.chance(0.5):
+        if draw.chance(0.5):
             costs = draw.costs((n + 1, n + 1), 1.0)
         of_arcs = costs[space.arcs.head, space.arcs.modifier]
         paid = np.where(_crossed(n)[chosen], costs[heads[:, 1:], np.arange(1, n + 1)], 0.0)
         try:
-            if kind == "priced":
-                price = draw.scale * draw.number() ** 2
-                paid = price * np.array([[not naive_trees.is_projective(tree)] for tree in heads.tolist()])
-                ranked = [priced_search(space, scores, min(price, 1e9), options, draw.limits)] if price <= 1e9 else []
-            elif draw.chance(0.3):
+            if draw.chance(0.3):
                 k = draw.size(6)
                 ranked = k_best(space, scores, k, options, draw.limits, of_arcs)
             elif draw.chance(0.2) and not costs.any():
@@ -150,14 +145,12 @@ class Exact(Lane):
                 ranked = [branch_and_bound(space, scores, options, draw.limits, of_arcs)]
         except ValueError as error:
             return self.refused(error, allowed, draw)
-        if ranked:
-            price = draw.number() ** 2
-            proved, proof = search_with_proof(space, scores, options, draw.limits, k, price, "", of_arcs)
-            self.prove(as_line(proof), proved[0].certified)
+        proved, proof = search_with_proof(space, scores, options, draw.limits, k, "", of_arcs)
+        self.prove(as_line(proof), proved[0].certified)
         trees = [(tree.tree, tree.score, tree.bound, tree.certified) for tree in ranked]
         top = np.array([_highest(scores[:n_arcs][space.arcs.modifier == m], is_forbidden) for m in range(1, n + 1)])
         rest = float(np.abs(scores[n_arcs:]).max(initial=0.0)) if draw.mixed else 0.0
-        return self.compare(trees, _Expected(heads, used, allowed, top, paid, rest), k) if trees else "no such price"
+        return self.compare(trees, _Expected(heads, used, allowed, top, paid, rest), k)
 
     def probabilities(self, draw: _Draw, kind: str) -> str:
         """Compute first-order marginals."""

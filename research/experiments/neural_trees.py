@@ -157,7 +157,7 @@ def all_of(batch: Batch) -> tuple[PartSpace, np.ndarray]:
 def exact(parser: Parser, parts: PartSpace, scores: np.ndarray) -> Decoded:
     """Return the best tree."""
     request = parser.request
-    return decode_trusted(parts, scores, request.options, request.search, 1, request.price)[0]
+    return decode_trusted(parts, scores, request.options, request.search)[0]
 
 
 def greedy(_: Parser, scores: np.ndarray) -> np.ndarray:

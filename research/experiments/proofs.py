@@ -36,7 +36,7 @@ CONFIG = ROOT / "research" / "experiments" / "short.yaml"
 KINDS: dict[str, dict[str, object]] = {
     "any tree": {},
     "projective": {"projective": True},
-    "crossing arcs at a price": {"crossing": 5.0},
+    "costs of crossed arcs": {"crossing": 4.0},
     "5 best": {"nbest": 5},
     "over all arcs": {"full": True},
 }

@@ -7,6 +7,7 @@ import naive_trees
 import numpy as np
 import pytest
 from instances import seeds
+from naive_crossing import value
 from problems import (
     KINDS,
     as_functions,
@@ -21,8 +22,8 @@ from problems import (
 )
 
 from nonproj.automata.general import best_paths, check_automata, restrict_automata
-from nonproj.dual.decoding import decode_trusted, dual_decomposition
-from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions
+from nonproj.dual.decoding import dual_decomposition, k_best
+from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
 from nonproj.parts.arcs import arc_space, full_arc_space, subset
 from nonproj.parts.automaton import head_automata, moves
 
@@ -202,14 +203,15 @@ def test_branch_and_bound_certifies_what_enumeration_finds(forbidden, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("price", [0.0, 1.0])
-def test_k_best_trees_of_a_set_without_compiled_automata(price, kind):
+@pytest.mark.parametrize("cost", [0.0, 0.5])
+def test_k_best_trees_of_a_set_without_compiled_automata(cost, kind):
     for seed in seeds(15):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, ("arc", "trisibling"), kind, bool(seed % 2))
         score = naive_trees.tree_scorer(parts, scores)
-        values = [score(tree) - price * (not naive_trees.is_projective(tree)) for tree in trees_over(parts.arcs)]
-        found = decode_trusted(parts, scores, DualOptions(), SearchOptions(), 6, price)
+        costs = dict.fromkeys(naive_trees.pairs_of(parts.arcs), cost)
+        values = [value(tree, score(tree), costs) for tree in trees_over(parts.arcs)]
+        found = k_best(parts, scores, 6, costs=np.full(len(parts.arcs.head), cost))
         np.testing.assert_allclose([each.score for each in found], sorted(values)[::-1][:6], atol=1e-7)
         assert all(each.certified for each in found)
         assert len({tuple(each.tree) for each in found}) == min(6, len(values))

@@ -46,7 +46,7 @@ WORSE = [{"heads": [2, 0], "score": 6.0, "within": 0.0}]
 
 
 def draw_proof(seed):
-    """A proof of one to ten trees of a few words, over all arcs or some, with a price or costs of crossing or none."""
+    """A proof of one to ten trees of a few words, over all arcs or some, with costs of crossed arcs or none."""
     rng = np.random.default_rng(seed)
     kind = SETS[seed % len(SETS)]
     parts, scores = draw_problem(rng, int(rng.integers(2, 6)), kind, KINDS[seed % len(KINDS)], pruned=bool(seed % 3))
@@ -54,13 +54,12 @@ def draw_proof(seed):
         single_root=bool(rng.integers(2)), projective=seed % 5 == 0, max_iterations=(3, 250)[seed % 2]
     )
     k = int(rng.choice([1, 1, 3, 10]))
-    price = 0.0 if options.projective else float(rng.choice([0.0, 0.3, 2.0]))
     if not trees_over(parts.arcs, options.single_root, options.projective):
         return None
     limits, costs = SearchOptions(node_iterations=1 + seed % 30), None
     if seed % 3 == 1:
         costs = draw_scores(rng, KINDS[seed % len(KINDS)], len(parts.arcs.head)).clip(0.0)
-    return search_with_proof(parts, scores, options, limits, k, price, f"seed {seed}", costs)[1]
+    return search_with_proof(parts, scores, options, limits, k, f"seed {seed}", costs)[1]
 
 
 def problem_of(proof):
@@ -74,7 +73,7 @@ def problem_of(proof):
     trees = trees_over(parts.arcs, proof["single_root"], proof["projective"])
     known, score = ([int(head) for head in tree] for tree in trees), tree_scorer(parts, scores)
     costs = dict(zip(pairs_of(parts.arcs), proof["costs"], strict=True)) if proof["costs"] else None
-    return {tuple(tree[1:]): value(tree, score(tree), proof["price"], costs) for tree in known}
+    return {tuple(tree[1:]): value(tree, score(tree), costs) for tree in known}
 
 
 def is_true(proof):
@@ -93,7 +92,7 @@ def is_true(proof):
 
 
 def test_certified_trees_are_proved():
-    """Whatever is certified, of any order, branched, priced, projective or ranked, is accepted, and exactly so."""
+    """Whatever is certified, of any order, branched, with costs, projective or ranked, is accepted, and exactly so."""
     searched = several = exact = narrowed = crossed = tried = 0
     for seed in seeds(1500, part=15):
         proof = draw_proof(seed)
@@ -193,11 +192,10 @@ def test_altered_proofs_are_refused_or_true(first, count):
         (lambda proof: proof.update(search=[*[{"without": [0], "shares": 0}] * 2, 0]), "left out that no tree has"),
         (lambda proof: proof.update(search=[{"without": [0], "shares": 0}]), "does not reach its end"),
         (lambda proof: proof.update(trees=WORSE, search=[{"without": [3], "shares": 0}, 0]), "may be better by 4.0"),
-        (lambda proof: proof.update(version=2), "version 3"),
-        (lambda proof: proof.update(price=-1.0), "price"),
+        (lambda proof: proof.update(version=3), "version 4"),
         (lambda proof: proof.update(costs=[1.0, -1.0, 0.0, 0.0]), "cost is negative"),
-        (lambda proof: proof.update(costs=[1.0, 1.0, 0.0]), "malformed"),
-        (lambda proof: proof.update(costs=[0.0] * 4, projective=True, price=1.0), "without effect"),
+        (lambda proof: proof.update(costs=[1.0, 1.0, 0.0]), "not one cost for each arc"),
+        (lambda proof: proof.update(costs=[0.0, 0.0, 1.0, 0.0], projective=True), "without effect"),
         (lambda proof: proof.update(search=[["crossed", 0, 1], 0]), "does not reach its end"),
         (lambda proof: proof.update(search=[["crossed", 1, 1], 0, 0, 0]), "none of them has"),
         (lambda proof: proof.update(search=[["crosses", 0, 1], 0, 0, 0]), "step of the search is unknown"),
@@ -232,42 +230,30 @@ def test_a_key_that_stands_twice_is_refused():
     """At every level: readers would see different trees."""
     parts = part_space(full_arc_space(2), "arc")
     line = as_line(search_with_proof(parts, np.array([1.0, 2.0, 4.0, 9.0]), DualOptions(), SEARCH)[1])
-    for inner in ('"price": 0.0', '"arc": [1.0, 2.0, 4.0, 9.0]', '"heads": [0, 1]'):
+    for inner in ('"single_root": false', '"arc": [1.0, 2.0, 4.0, 9.0]', '"heads": [0, 1]'):
         with pytest.raises(Refused, match="a key stands twice"):
             check_line(line.replace(inner, f"{inner}, {inner}"))
 
 
 @pytest.mark.parametrize(
-    ("options", "price", "cost", "words"),
+    ("options", "cost", "words"),
     [
-        (DualOptions(), 0.0, 0.0, "among all trees with one or more roots, over all arcs"),
-        (
-            DualOptions(single_root=True),
-            1e6,
-            0,
-            "among all trees with a single root, less 1000000.0 if arcs cross, over",
-        ),
-        (DualOptions(single_root=True), 0.0, 1e6, "trees with a single root, less the costs of crossed arcs, over all"),
-        (
-            DualOptions(),
-            0.5,
-            5,
-            "with one or more roots, less 0.5 if arcs cross and the costs of crossed arcs, over all",
-        ),
-        (DualOptions(projective=True), 0.0, 3.0, "among projective trees with one or more roots, over all arcs"),
+        (DualOptions(), 0.0, "among all trees with one or more roots, over all arcs"),
+        (DualOptions(single_root=True), 1e6, "trees with a single root, less the costs of crossed arcs, over all"),
+        (DualOptions(projective=True), 3.0, "among projective trees with one or more roots, over all arcs"),
     ],
 )
-def test_the_verdict_names_what_it_is_about(options, price, cost, words):
+def test_the_verdict_names_what_it_is_about(options, cost, words):
     """Words 1 and 3 depend on each other's neighbours, so that the best tree crosses if that is free."""
     scores = np.zeros((5, 5))
     scores[[0, 3, 1, 2], [2, 1, 4, 3]] = 4.0
     parts = part_space(full_arc_space(4), "arc")
     scores, costs = scores[parts.arcs.head, parts.arcs.modifier], np.full(len(parts), cost)
-    proof = search_with_proof(parts, scores, options, SEARCH, 1, price, "", costs)[1]
+    proof = search_with_proof(parts, scores, options, SEARCH, 1, "", costs)[1]
     (heads,), verdict = check_line(as_line(proof))
-    assert (heads == [3, 0, 2, 1]) == (not options.projective and not price and not cost)
+    assert (heads == [3, 0, 2, 1]) == (not options.projective and not cost)
     assert verdict.about["costs"] is (cost > 0 and not options.projective)
-    assert words in check_proofs.describe(verdict) and verdict.about["price"] == price
+    assert words in check_proofs.describe(verdict)
     assert verdict.about["projective"] is options.projective and verdict.about["single_root"] is options.single_root
     assert verdict.about["model"] is verdict.about["words"] is None
     assert check_proofs.facts_of(verdict.about)[1] == "taken on trust: the scores, which were given without a model"
@@ -276,11 +262,10 @@ def test_the_verdict_names_what_it_is_about(options, price, cost, words):
 def test_limits():
     """Words, and those of projective trees, are limited: see the checker's help."""
     for size, options, reason in ((10_001, {}, "10001 words; at most 10000"), (501, {"projective": True}, "501 words")):
-        record = {"format": "nonproj proof", "version": 3, "name": "", "words": None, "model": None, "options": {}}
+        record = {"format": "nonproj proof", "version": 4, "name": "", "words": None, "model": None, "options": {}}
         record |= {
             "single_root": False,
             "projective": False,
-            "price": 0.0,
             "costs": None,
             "outside": "pruned",
         } | options
@@ -459,7 +444,7 @@ def test_verdicts_as_json(golden, checker):
     lines = checker(golden[0], "--json").stdout.splitlines()
     first, second = map(json.loads, lines)
     assert first["place"] == f"{golden[0]}:1" and first["status"] == second["status"] == "optimal"
-    about = {"projective": False, "single_root": True, "price": 0.0, "outside": "pruned"}
+    about = {"projective": False, "single_root": True, "outside": "pruned"}
     assert about.items() <= first["about"].items() and first["about"]["words"] != second["about"]["words"]
 
 

@@ -14,11 +14,12 @@ from nonproj import decode_scores
 from nonproj.dual import search as search_module
 from nonproj.dual.check_proofs import check_line
 from nonproj.dual.crossing import CrossingCosts
-from nonproj.dual.decoding import branch_and_bound, decode_trusted, k_best, priced_search
+from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions
 from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
+from nonproj.trees.projective import is_projective
 
 
 def draw_costs(rng, kind, size):
@@ -33,10 +34,10 @@ def by_arc(arcs, costs):
     return dict(zip(naive_trees.pairs_of(arcs), costs.tolist(), strict=True))
 
 
-def all_values(parts, scores, costs, trees, price=0.0):
+def all_values(parts, scores, costs, trees):
     """The value of each tree, by its heads."""
     score, costs = naive_trees.tree_scorer(parts, scores), by_arc(parts.arcs, costs)
-    return {tuple(tree): value(tree, score(tree), price, costs) for tree in trees}
+    return {tuple(tree): value(tree, score(tree), costs) for tree in trees}
 
 
 def check_ranked(found, values, k):
@@ -53,7 +54,7 @@ def check_ranked(found, values, k):
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_equals_enumeration(name, single_root, kind):
-    """The k best trees, with few iterations in each node or many, pruned or not, beside a price or none."""
+    """The k best trees, with few iterations in each node or many, pruned or not."""
     tried, chosen = 0, seeds(60, least=8)
     for seed in chosen:
         rng = np.random.default_rng(seed)
@@ -66,8 +67,6 @@ def test_equals_enumeration(name, single_root, kind):
         search, k = SearchOptions(node_iterations=int(rng.choice([1, 2, 3, 30]))), int(rng.integers(1, 7))
         values = all_values(parts, scores, costs, trees)
         check_ranked(k_best(parts, scores, k, options, search, costs), values, k)
-        priced = all_values(parts, scores, costs, trees, 0.5)
-        check_ranked(decode_trusted(parts, scores, options, search, k, 0.5, costs=costs), priced, k)
         tried += 1
     assert tried >= 0.5 * len(chosen)
 
@@ -112,13 +111,33 @@ def test_costs_of_zero_change_nothing(name):
         assert one[1:] == branch_and_bound(parts, scores, other, SEARCH, high)[1:]
 
 
-def test_a_price_is_less_than_costs_of_half_of_it():
-    """Each crossing has at least two arcs."""
-    for seed in range(20):
-        parts, scores = draw_problem(np.random.default_rng(seed), 7, "sibling", "continuous", pruned=False)
-        costs = np.full(len(parts.arcs.head), 0.5)
-        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs)
-        assert found.certified and found.score <= priced_search(parts, scores, 1.0).score + 1e-9
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_high_costs_leave_the_best_projective_tree(name):
+    moved = 0
+    for seed in range(8):
+        parts, scores = draw_problem(np.random.default_rng(seed), 14, name, "continuous", pruned=True)
+        try:
+            expected = branch_and_bound(parts, scores, DualOptions(projective=True)).score
+        except ValueError:  # there is none
+            continue
+        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, np.full(len(parts.arcs.head), 1e4))
+        assert found.certified and found.score == pytest.approx(expected)
+        moved += not is_projective(branch_and_bound(parts, scores).tree)
+    assert moved >= 4
+
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_projective_tree_is_found_where_the_first_tree_takes_all_the_work(k, name):
+    tried = 0
+    for seed in range(8):
+        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=True)
+        few = SearchOptions(work_per_word=1)
+        if not is_projective(branch_and_bound(parts, scores, DEFAULTS, few).tree):
+            found = k_best(parts, scores, k, DEFAULTS, few, np.full(len(parts.arcs.head), 500.0))[0]
+            assert is_projective(found.tree) and found.nodes == 1
+            tried += 1
+    assert tried >= 4
 
 
 @pytest.mark.parametrize("name", ["sibling", "grandparent"])
@@ -131,7 +150,7 @@ def test_without_work_left_the_bound_holds(name):
         exact, few = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs), DualOptions(max_iterations=3)
         assert exact.certified
         for limit in ({"work_per_word": 2_000}, {"search": False}, {"work_per_word": 0}):
-            for tree in decode_trusted(parts, scores, few, SearchOptions(**limit), 1 + seed % 3, 0.0, costs=costs)[:1]:
+            for tree in k_best(parts, scores, 1 + seed % 3, few, SearchOptions(**limit), costs)[:1]:
                 own = all_values(parts, scores, costs, [tree.tree.tolist()])
                 assert tree.score == pytest.approx(own[tuple(tree.tree.tolist())])
                 assert tree.score <= exact.score + 1e-7 <= tree.bound + 2e-7
@@ -146,7 +165,7 @@ def test_what_trees_pay(seed):
     rng = np.random.default_rng(seed)
     arcs = draw_arcs_of_words(rng, int(rng.integers(2, 6)), bool(seed % 2))
     pairs, costs = naive_trees.pairs_of(arcs), draw_costs(rng, KINDS[seed % 2], len(arcs.head))
-    crossing, keep = CrossingCosts(arcs.head, arcs.modifier, costs, 0.25), rng.random(len(pairs)) < 0.8
+    crossing, keep = CrossingCosts(arcs.head, arcs.modifier, lambda: costs), rng.random(len(pairs)) < 0.8
     for arc, pair in enumerate(pairs):
         crossers = [cross(pair, other) or cross(other, pair) for other in pairs]
         assert crossing.crossers(arc).tolist() == [cross(pair, other) for other in pairs] == crossers
@@ -161,16 +180,14 @@ def test_what_trees_pay(seed):
         used = [pairs.index((tree[m], m)) for m in range(1, len(tree))]
         if keep[used].all():
             paid[frozenset(arc for arc in used if pairs[arc][1] in own)] = crossing.of(heads)
-            assert crossing.of(heads) == pytest.approx(-value(tree, 0.0, 0.25, by_arc(arcs, costs)))
+            assert crossing.of(heads) == pytest.approx(-value(tree, 0.0, by_arc(arcs, costs)))
     for count in range(3):
         for some in itertools.combinations(np.flatnonzero(keep).tolist(), count):
             least = min((each for arcs, each in paid.items() if arcs and arcs.issuperset(some)), default=np.inf)
             assert crossing.least(keep, some) <= least + 1e-12
     pairs = [(a, b) for a, b in itertools.combinations(np.flatnonzero(keep).tolist(), 2) if crossing.crossers(a)[b]]
     if costs.any() and not len(crossing.must_cross(keep)):
-        assert crossing.least(keep, ()) == pytest.approx(
-            min((0.25 + costs[a] + costs[b] for a, b in pairs), default=np.inf)
-        )
+        assert crossing.least(keep, ()) == pytest.approx(min((costs[a] + costs[b] for a, b in pairs), default=np.inf))
 
 
 def test_arrays():
@@ -195,7 +212,7 @@ def test_arrays():
             for tree in trees_over(parts.arcs)
         }
         of_arcs = {(h, m): float(costs[b, h, m]) for h in range(n + 1) for m in range(1, n + 1)}
-        values = {tree: value(tree, own_score, 0.0, of_arcs) for tree, own_score in score.items() if own_score > -1e9}
+        values = {tree: value(tree, own_score, of_arcs) for tree, own_score in score.items() if own_score > -1e9}
         check_ranked(found.trees[b], values, 3)
         assert check_line(found.proofs[b])[1].status == "optimal"
         alone = decode_scores(

@@ -12,7 +12,7 @@ from problems import check_laws, draw_problem, trees_over
 
 import nonproj
 from nonproj.dual.check_proofs import check_line
-from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best, priced_search
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
 from nonproj.dual.domain import normalise_scores
 from nonproj.dual.options import SEARCH, DualOptions
 from nonproj.dual.proofs import as_line, search_with_proof
@@ -123,7 +123,7 @@ def test_low_arcs_do_not_swallow_the_digits_of_arcs_alone(seed):
     parts = part_space(full_arc_space(3), "arc")
     scores = matrix[parts.arcs.head, parts.arcs.modifier]
     best = max(naive_trees_scores(parts, scores.astype(np.longdouble)))
-    for decoded in (dual_decomposition(parts, scores), k_best(parts, scores, 2)[0], priced_search(parts, scores, 0.0)):
+    for decoded in (dual_decomposition(parts, scores), k_best(parts, scores, 2)[0]):
         assert decoded.certified and abs(best) < 1e-18
         assert abs(decoded.score - best) <= 1e-9 * 1e-20
 
@@ -154,7 +154,7 @@ def test_what_cannot_be_added_is_named(entry, message, k):
         nonproj.decode_scores(**batch, k=k)
 
 
-@pytest.mark.parametrize("decode", [branch_and_bound, dual_decomposition, lambda p, s: priced_search(p, s, 1.0)])
+@pytest.mark.parametrize("decode", [branch_and_bound, dual_decomposition])
 def test_parts_that_cannot_be_added_are_named(decode):
     parts = part_space(full_arc_space(2), "sibling")
     for value, message in ((np.nan, "is nan; scores must be finite"), (-1e30, "too low"), (1e300, "sums need")):

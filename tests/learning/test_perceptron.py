@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 import toy
 from instances import seeds
+from naive_crossing import crossing_arcs
 from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
 from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
 from nonproj.dual.options import DualOptions
+from nonproj.learning.hyperparameters import CROSSING
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space, tree_indicators
@@ -49,7 +51,9 @@ def twin_scores(perceptron, example, sentence, encoder, margin):
             places.append(naive.places(sentence, encoder.vocabularies, FILES[name], words, BITS, side))
     scores = np.array([sum(float(perceptron.weights[i]) for i in found) for found in places])
     wrong = np.array([heads[m] != h for h, m in naive_trees.pairs_of(parts.arcs)])
-    scores[parts.range("arc")] += np.where(wrong, margin / 2, -margin / 2)
+    crossing = crossing_arcs(heads.tolist())
+    weights = np.array([CROSSING.weight if m in crossing else 1.0 for _, m in naive_trees.pairs_of(parts.arcs)])
+    scores[parts.range("arc")] += np.where(wrong, margin / 2, -margin / 2 * weights)
     return scores, places
 
 

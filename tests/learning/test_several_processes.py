@@ -94,7 +94,6 @@ def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, sl
 
 
 def test_held_out_sentences_are_parsed_as_by_one_process(whole, copied):
-    """With the price of a non-projective tree, which is learnt with confidence."""
     sentences, config, _ = whole
     held_out = toy.noisy_sentences(180)[160:]
     alone = train(sentences, config, held_out=held_out)

@@ -27,7 +27,10 @@ from nonproj.pipeline.parser import Parser
 def path(tmp_path_factory):
     """A small model, with a tagger."""
     settings = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
-    settings |= toy.QUICK | {"decoding.threshold": 1e-9}  # the overconfident pruner would leave a single candidate
+    settings |= toy.QUICK | {
+        "decoding.threshold": 1e-9,
+        "decoding.crossing": 0.0,
+    }  # the overconfident pruner would leave a single candidate
     model = train(toy.sentences(30), Config().with_overrides(settings))
     target = tmp_path_factory.mktemp("nbest") / "toy.nonproj"
     model.save(target)

@@ -15,6 +15,7 @@ from staged import encoded, staged
 from toy import draw_sentence
 
 from nonproj.components.trainer import train
+from nonproj.dual.search import SearchResult
 from nonproj.errors import ModelError
 from nonproj.io.constraints import Constraints
 from nonproj.learning.labeler import Labeler
@@ -250,7 +251,9 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
     chosen = dict(enumerate(numbers.tolist(), 1))
     tree = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
     constraints = [Constraints(np.ones((5, 5), bool), demanded)]
-    batch = collect(label(staged(parser, sentence)._replace(found=[[tree]], constraints=constraints)))
+    batch = collect(
+        label(staged(parser, sentence)._replace(found=[SearchResult([tree], None, None)], constraints=constraints))
+    )
     assert batch.parses[0].labels == [demanded.get(m, "abc"[chosen[m]]) for m in chosen]
     assert naive.score_of(heads.tolist(), chosen, single, score_of_pair) == pytest.approx(best)
     for m in set(chosen) - set(known):

@@ -9,6 +9,7 @@ import naive_trees
 import numpy as np
 import pytest
 import toy
+from naive_crossing import crossing_arcs
 from problems import (
     HIGHER_ORDER,
     draw_arcs,
@@ -22,7 +23,7 @@ from nonproj.components.trainer import train
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
-from nonproj.learning.hyperparameters import TreebankHyperparameters
+from nonproj.learning.hyperparameters import CROSSING, TreebankHyperparameters
 from nonproj.learning.label_numbers import arrange_labels, arranged, label_places, line_table, number_labels
 from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
@@ -167,7 +168,8 @@ def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margi
         if heads[m] == h:
             of_labels[example.labels[m - 1]] -= label_margin
         chosen.append(int(of_labels.argmax()))
-        scores[a] += of_labels.max() + (perceptron.margin / 2 if heads[m] != h else -perceptron.margin / 2)
+        weight = CROSSING.weight if m in crossing_arcs(heads.tolist()) else 1.0
+        scores[a] += of_labels.max() + perceptron.margin / 2 * (1.0 if heads[m] != h else -weight)
     predicted = naive_relaxed(parts, scores, 0.25)
     gold = marked(parts, naive_trees.part_numbers(heads.tolist(), parts))
     moved = np.zeros(1 << BITS)

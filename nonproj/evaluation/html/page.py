@@ -118,7 +118,7 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
 
 CERTIFICATE = (
     *("certified", "gap", "score", "bound", "iterations", "nodes"),
-    *("arcs", "full", "price", "projective", "rank"),
+    *("arcs", "full", "paid", "projective", "rank"),
 )
 """The statistics that are shown of a certificate."""
 

@@ -95,7 +95,7 @@ class JointStage:
 
     Only where the tagger is asked for all of a sentence's tags, and some word has several candidates; other sentences
     pass the usual stages.  There is one tree for each sentence, over the candidate arcs, without confidence,
-    constraints or a price of crossing arcs.
+    constraints or costs of crossed arcs.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class JointStage:
 
     def parse(self, batch: Batch, candidates: Sequence[Candidates]) -> Batch:
         """Parse sentences with candidates; a single one that needs too much memory, by the usual stages."""
-        request = replace(batch.request, nbest=1, price=0.0, full=False, constraints="none")
+        request = replace(batch.request, nbest=1, crossing=0.0, full=False, constraints="none")
         try:
             return collect(label(self.decide(prune(encode(batch._replace(request=request))), candidates)))
         except (MemoryError, SizeError):

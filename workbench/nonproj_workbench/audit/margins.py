@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nonproj.dual.crossing import CrossingCosts
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import SEARCH, DualOptions, SearchOptions
 from nonproj.parts.arcs import with_arcs
 from nonproj.parts.space import restrict
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.stages import number, prune, score
+from nonproj.pipeline.stages import crossing_costs, number, prune, score
 from nonproj.trees.projective import is_projective
 from nonproj.types import Bools, Float64s, Int32s, PartSpace, Sentence
 
@@ -43,7 +44,7 @@ def arc_differences(
     wanted: Bools,
     options: DualOptions,
     search: SearchOptions = SEARCH,
-    price: float = 0.0,
+    crossing: CrossingCosts | None = None,
 ) -> TreeDifferences:
     """Return how much more the best tree without an arc scores than the best tree with it, for arcs of a given tree.
 
@@ -58,8 +59,10 @@ def arc_differences(
         The words whose arcs are compared.
     options : DualOptions
         The given tree must be among the trees that they admit.
-    search, price
-        As for `nonproj.dual.decoding.priced_search`.
+    search
+        As for `nonproj.dual.decoding.k_best`.
+    crossing : CrossingCosts, optional
+        Costs of crossed arcs.
 
     Notes
     -----
@@ -76,7 +79,7 @@ def arc_differences(
     array([nan,  4.,  4.])
     """
     arcs = parts.arcs
-    best = decode_trusted(parts, scores, options, search, 1, price)[0]
+    best = decode_trusted(parts, scores, options, search, 1, crossing)[0]
     found = TreeDifferences(np.full(len(tree), np.nan), np.zeros(len(tree), np.bool_))
     for m in np.flatnonzero(wanted).tolist():
         chosen = best.tree[m] == tree[m]
@@ -85,7 +88,8 @@ def arc_differences(
         fewer, numbers = restrict(parts, keep)
         sign = -1.0 if chosen else 1.0
         try:
-            other = decode_trusted(fewer, scores[numbers], options, search, 1, price)[0]
+            costs = crossing and crossing.over(fewer.arcs)
+            other = decode_trusted(fewer, scores[numbers], options, search, 1, costs)[0]
         except ValueError:  # there is no such tree
             found.score[m], found.certified[m] = sign * np.inf, best.certified
             continue
@@ -102,8 +106,8 @@ def head_differences(parser: Parser, sentence: Sentence, tree: Int32s, wanted: B
     """
     batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
     batch = score(number(batch._replace(arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))
-    [parts], [scores], request = batch.spaces, batch.scores, batch.request
+    [parts], [scores], [costs], request = batch.spaces, batch.scores, crossing_costs(batch), batch.request
     options = request.options
     options = options._replace(projective=options.projective and is_projective(tree))
     options = options._replace(single_root=options.single_root and np.count_nonzero(tree == 0) == 1)
-    return arc_differences(parts, scores, tree, wanted, options, request.search, request.price)
+    return arc_differences(parts, scores, tree, wanted, options, request.search, None if options.projective else costs)

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_crossing import value
-from naive_trees import difference
+from naive_trees import difference, pairs_of
 from problems import ALL_SETS, KINDS, draw_problem, trees_over
 
+from nonproj.dual.crossing import crossing_costs
 from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.parts.space import tree_score
 from nonproj_workbench.audit.margins import arc_differences
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["any", "single_root", "projective", "price"])
+@pytest.mark.parametrize("form", ["any", "single_root", "projective", "costs"])
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_differences_equal_those_of_all_trees(name, form, kind):
-    price = 1.5 if form == "price" else 0.0
     options = DualOptions(single_root=form == "single_root", projective=form == "projective")
     compared = infinite = 0
     chosen = range(14, -1, -1)[: len(seeds(15, least=6))]  # among the last ones, some arcs are in all trees
@@ -31,10 +31,13 @@ def test_differences_equal_those_of_all_trees(name, form, kind):
             continue
         tree = np.array(trees[rng.integers(len(trees))], np.int32)
         wanted = np.append(False, rng.random(n) < 0.8)
-        found = arc_differences(parts, scores, tree, wanted, options, price=price)
+        costs = np.full(len(parts.arcs.head), 0.75) if form == "costs" else None
+        crossing = crossing_costs(parts.arcs, costs, options.projective)
+        found = arc_differences(parts, scores, tree, wanted, options, crossing=crossing)
 
         def worth(each, parts=parts, scores=scores):
-            return value(list(each), tree_score(parts, scores, np.array(each, np.int32)), price)
+            score = tree_score(parts, scores, np.array(each, np.int32))
+            return value(list(each), score, dict.fromkeys(pairs_of(parts.arcs), 0.75) if form == "costs" else None)
 
         for m in range(n + 1):
             if not wanted[m]:
