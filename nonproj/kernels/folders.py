@@ -54,7 +54,7 @@ PLAIN = "NONPROJ_PLAIN_KERNELS"
 
 
 class Folders(NamedTuple):
-    """Where compiled code is kept.
+    """Folders of compiled code.
 
     Attributes
     ----------

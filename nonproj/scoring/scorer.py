@@ -146,7 +146,7 @@ class Scorer:
         Returns
         -------
         scores : list of ndarray, float64[P]
-            Those of arcs with their best labels.
+            The scores of arcs include those of their best labels.
         known : LabelScores or None
             If labels are scored with the arcs.
         """
