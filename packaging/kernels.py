@@ -19,7 +19,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the checkout's package, not an installed one
 
-import llvmlite.binding  # noqa: E402
 import numba  # noqa: E402
 import numpy as np  # noqa: E402
 
@@ -34,8 +33,8 @@ COMMAND = tuple(python("-m", "nonproj", "compile", "-q"))
 
 def compiled(folder: Path, command: tuple[str, ...] = COMMAND) -> Path:
     """Run a command that compiles kernels for the baseline processor; return the folder of their files."""
-    features = ",".join(f"+{feature}" for feature in shipped.FEATURES)
-    flags = {"NUMBA_CPU_NAME": shipped.CPU, "NUMBA_CPU_FEATURES": features, "NONPROJ_CACHE": str(folder)}
+    _, cpu, features = shipped.TARGET
+    flags = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features, "NONPROJ_CACHE": str(folder)}
     subprocess.run(command, env=environment(**flags), check=True, stdout=subprocess.DEVNULL)
     (found,) = (each for each in folder.iterdir() if any(each.rglob(f"*{ENDING}")))
     return found
@@ -43,13 +42,9 @@ def compiled(folder: Path, command: tuple[str, ...] = COMMAND) -> Path:
 
 def members(folder: Path) -> dict[str, bytes]:
     """Return the files of the package."""
-    target = shipped.Target(
-        llvmlite.binding.get_process_triple(), shipped.CPU, ",".join(f"+{feature}" for feature in shipped.FEATURES)
-    )
-    facts = target._asdict() | {"digest": source_digest()}
     files = {
         "__init__.py": b'"""Compiled kernels of nonproj."""\n',
-        shipped.TARGET: json.dumps(facts, indent=2).encode() + b"\n",
+        shipped.DESCRIPTION: json.dumps(shipped.describe(source_digest()), indent=2).encode() + b"\n",
     }
     kernels = sorted(folder.rglob(f"*{ENDING}"))
     files |= {path.relative_to(folder).as_posix(): path.read_bytes() for path in kernels}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from nonproj.automata.third import fill_gains
 from nonproj.automata.workspace import PartStarts, SplitScores
 from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s
@@ -42,7 +43,7 @@ def arc_losses(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: Spli
         for j in range(first, end):
             best[j] = -np.inf
         for a in range(begin, stop):
-            _fill_gains(arcs, starts, scores, split, h, a if above else -1, gain)
+            fill_gains(arcs, starts.grandparent, scores, split.z, h, a if above else -1, gain[first:end])
             value = _choose_with(arcs, starts, scores, h, gain, paths, through)
             own = split.grandparent[a] if above else 0.0
             for j in range(first, end):
@@ -56,19 +57,6 @@ def arc_losses(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: Spli
             losses[a] += highest
         total += highest
     return total, losses
-
-
-@kernel
-def _fill_gains(
-    arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, arc: int, gain: Float64s
-) -> None:
-    """Fill what each modifier of h adds under the grandparent of an arc, -1 for none; aligned with ``arcs.out``."""
-    first, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
-    for j in range(first, end):
-        gain[j] = split.z[arcs.out[j]]
-        if arc >= 0:
-            part = starts.grandparent[h] + (arc - arcs.start[h]) * (end - first) + j - first
-            gain[j] = -np.inf if arcs.modifier[arcs.out[j]] == arcs.head[arc] else gain[j] + scores[part]
 
 
 @kernel

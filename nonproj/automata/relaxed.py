@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.automata.compiled import compiled_starts, decode_all_heads, has_compiled_automata
 from nonproj.automata.general import best_paths, general_automata
-from nonproj.automata.workspace import Choice, as_split, first_copies
+from nonproj.automata.workspace import Choice, SplitScores, first_copies
 from nonproj.parts.space import check_scores, indicators
 from nonproj.types import Float64s, PartSpace
 
@@ -86,8 +86,8 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedSt
     if len(starts.grandparent) and len(orphans):
         raise ValueError(f"no arc into word {orphans[0] + 1}: with grandparent parts every word chooses one")
     share = float(tau) if len(starts.grandparent) else 1.0
-    split = as_split(first_copies(arcs, scores, np.zeros(len(arcs.start) - 1), 0.0, share), n_arcs)
-    value = decode_all_heads(arcs, starts, scores, split, choice)
+    copies = first_copies(arcs, scores, np.zeros(len(arcs.start) - 1), 0.0, share)
+    value = decode_all_heads(arcs, starts, scores, SplitScores(*copies.reshape(3, n_arcs)), choice)
     return RelaxedStructure(choice.z, choice.z_grandparent, value)
 
 

@@ -117,7 +117,7 @@ def decode_third(
         if grandparents:
             z_grandparent[a], value = 0, split.grandparent[a]
             below = _place(third.grandsibling, h, (a - begin) * size)
-        _fill_gains(arcs, starts.grandparent, scores, split.z, h, a if grandparents else -1, work.gain)
+        fill_gains(arcs, starts.grandparent, scores, split.z, h, a if grandparents else -1, work.gain)
         rows = _FirstParts(siblings[0], below, triples[0])
         value += _fill_table(scores, rows, work.gain, 0, left, table, place, spare)
         if below >= 0:
@@ -144,7 +144,7 @@ def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
 
 
 @kernel
-def _fill_gains(
+def fill_gains(
     arcs: ArcSpace, start: Int64s, scores: Float64s, z_score: Float64s, h: int, arc: int, gain: Float64s
 ) -> None:
     """Fill what choosing each candidate modifier adds under the grandparent of an arc, -1 for none."""

@@ -21,18 +21,18 @@ LANES = 4
 """Grandparents with which the modifiers of a head are chosen at a time."""
 
 NO_PARTS = np.empty(0, np.int64)
-"""Where the parts of a type lie that a set does not have."""
+"""Places of the parts of a type that a set does not have."""
 
 
 class ThirdOrderStarts(NamedTuple):
-    """Where grand-sibling and tri-sibling parts lie, int64 each (see the part types); empty where the set has none."""
+    """Places of grand-sibling and tri-sibling parts, int64 each (see the part types); empty where the set has none."""
 
     grandsibling: np.ndarray
     trisibling: np.ndarray
 
 
 class PartStarts(NamedTuple):
-    """Where sibling and grandparent parts lie, int64 each (see the part types); empty where the set has none.
+    """Places of sibling and grandparent parts, int64 each (see the part types); empty where the set has none.
 
     ``third`` is None in sets without parts of third order, and ``tables`` is None unless the automata are given as
     tables, in place of parts.  None has a type of its own, so kernels are compiled without what is absent.
@@ -102,7 +102,7 @@ def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Those of arcs first.
+        Scores of arcs first.
     largest : float
         The largest absolute score of another part.
 
@@ -140,7 +140,7 @@ def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float,
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Those of arcs first.
+        Scores of arcs first.
     moved : ndarray of shape (N,), float64
         The constants.
     beta, tau : float

@@ -33,7 +33,7 @@ from nonproj.parts.registry import PART_SETS
 from nonproj.parts.space import part_space
 from nonproj.pipeline.compiling import helper
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.encoders.heads import BiaffineLayers, sizes_of
+from nonproj.scoring.encoders.heads import BiaffineLayers, EncodedSentence, sizes_of
 from nonproj.scoring.labels import two_best
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
@@ -159,8 +159,7 @@ def score() -> None:
         maximum_projective_tree(scores, single_root)
     prune([[0.0, 0.1, 0.1], [0.0, 0.0, 0.9], [0.0, 0.9, 0.0]])  # the best heads form a cycle
     layers = BiaffineLayers({name: np.zeros(shape, np.float32) for name, shape in sizes_of(1, 1).items()})
-    hidden = layers.hidden(np.zeros((3, 1), np.float32))
-    layers.parts(hidden, layers.arcs(hidden), "sibling", np.array([[0, 3, 1]], np.int32))
+    EncodedSentence(layers, np.zeros((3, 1), np.float32)).parts("sibling", np.array([[0, 3, 1]], np.int32))
     zeros, ones, integers = np.zeros((1, 1), np.float32), np.ones(1, np.int32), np.zeros((1, 1), np.int32)
     add_scores(zeros, zeros, ones, integers, integers[0], 1.0, np.zeros((1, 1)))
 

@@ -106,7 +106,8 @@ class Classifier(Fitted):
 
     def models(self, kind: str) -> tuple[str, ConfidenceModels]:
         """Return the models for a kind of input, or else for the most similar kind, and its name."""
-        for name in _INSTEAD[kind]:
+        order = list(KINDS)
+        for name in sorted(order, key=lambda name: abs(order.index(name) - order.index(kind))):
             found: ConfidenceModels | None = getattr(self, name)
             if found is not None:
                 return name, found
@@ -155,13 +156,6 @@ class Classifier(Fitted):
 
 _LARGEST = 1e100
 """The largest number in a model: sums of such numbers do not overflow."""
-
-_INSTEAD = {
-    "given": ("given", "tagged", "text"),
-    "tagged": ("tagged", "given", "text"),
-    "text": ("text", "tagged", "given"),
-}
-"""For each kind of input, the kinds whose models may be used, in order of preference."""
 
 
 def with_columns(features: np.ndarray, count: int) -> np.ndarray:

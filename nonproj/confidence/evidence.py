@@ -70,12 +70,8 @@ LARGE = 1e6
 """Maximum difference; it also replaces infinite ones, where there is no other tree."""
 
 _LARGEST_ODDS = 12.0
-_COST, _UNKNOWN, _TAG, _TEXT = (
-    FEATURES.index("cost"),
-    FEATURES.index("unknown"),
-    len(FEATURES),
-    len(FEATURES) + len(TAG_FEATURES),
-)
+_COST, _UNKNOWN = FEATURES.index("cost"), FEATURES.index("unknown")
+_TAG, _TEXT = len(FEATURES), len(FEATURES) + len(TAG_FEATURES)
 
 
 class ConfidenceInput(NamedTuple):
@@ -87,7 +83,7 @@ class ConfidenceInput(NamedTuple):
     problem : Problem
         Over the candidate arcs.
     copies : ndarray of shape (3 A,), float64
-        Those of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.SearchResult`.
+        Copies of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.SearchResult`.
     marginals : ndarray of shape (A,), float64
         Of the candidate arcs, in the first-order model.
     decoded : Decoded
@@ -145,7 +141,7 @@ def gather(case: ConfidenceInput, tag_column: int | None, options: DualOptions, 
     tag_column : int or None
         The column of tags in ``case.tokens.atoms``.
     options : DualOptions
-        Those of the decoder.
+        Options of the decoder.
     limit : float
         If ``cost`` is larger, ``difference`` is not computed and equals it; likewise for the words of highest cost
         if computing it would exceed `WORK_PER_WORD`.

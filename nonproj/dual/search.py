@@ -31,17 +31,7 @@ import numpy as np
 
 from nonproj.dual.crossing import CrossingCosts
 from nonproj.dual.division import SearchTask, by_crossings, most_disputed, only_tree, part_of, partition, split
-from nonproj.dual.nodes import (
-    ALL,
-    Branch,
-    Certificate,
-    Effort,
-    KnownTrees,
-    Node,
-    OpenNodes,
-    RankedTree,
-    in_order,
-)
+from nonproj.dual.nodes import ALL, Branch, Certificate, Effort, KnownTrees, Node, OpenNodes, RankedTree, in_order
 from nonproj.dual.options import FULL_WORK_WORDS, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import NO_TRACE, NodeResult, Problem
 from nonproj.dual.subgradient import AGREED, CLOSED, STOPPED, Trace

@@ -32,7 +32,7 @@ class MalformedUnit(NamedTuple):
     first, last : int
         The lines of the unit.
     reason : str
-        What is wrong, and what was expected.
+        Error and expectation.
     """
 
     path: str

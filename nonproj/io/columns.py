@@ -11,7 +11,7 @@ ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
 """The columns; CoNLL-X calls UPOS, XPOS, DEPS and MISC otherwise: CPOSTAG, POSTAG, PHEAD and PDEPREL."""
 
 MISTAKES = 0.002
-"""What a smaller share of the words or sentences has, such as a lemma, is no property of the treebank."""
+"""Share of words or sentences below which a property, such as having lemmas, is taken for a mistake."""
 
 
 def filled_columns(sentences: Iterable[Sentence]) -> list[int]:

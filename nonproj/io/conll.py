@@ -55,7 +55,7 @@ def read(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) ->
         A file, ``-`` for standard input, or an open stream of bytes or text.  Files and standard input may be
         compressed by gzip.  The text must be UTF-8, with or without a byte order mark.
     rules : ReadingRules
-        What is required and what is ignored.
+        Columns that are required or ignored, and limits.
     **changes
         Fields of the rules to change, such as ``require_heads=True``.
 

@@ -23,7 +23,7 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
     rows : list of n lists of str
         The ten columns of each word, of which all but ID may differ.
     tag_margins : ndarray of shape (n,), float64, optional
-        Those of the tags, if they are predicted: see `Sentence`.
+        Margins of the tags, if they are predicted: see `Sentence`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ _ANYWHERE, _IN_LINES = re.compile(_UNSEEN), re.compile(rf"(?!\t|\r?\n){_UNSEEN}"
 def visible(text: str) -> str:
     """Return a text with escapes for control characters and changes of direction.
 
-    Those of a file must not control a terminal, or make a reader see words in another order.
+    Characters of a file must not control a terminal, or make a reader see words in another order.
 
     Examples
     --------

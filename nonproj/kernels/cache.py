@@ -28,6 +28,7 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from nonproj.kernels.folders import ENDING, Folders
+from nonproj.kernels.shipped import TARGET
 from nonproj.kernels.trust import UntrustedError, check_trusted
 
 _NOWHERE = Path(os.devnull)  # in which there is nothing, and where nothing can be made
@@ -67,7 +68,7 @@ class KernelCache:
         with uninterrupted():
             found: Any = files.load(key)
             if found is None and shipped:
-                found = files.load_trusted(shipped.folder, (signature, tuple(shipped.target), key[2]))
+                found = files.load_trusted(shipped, (signature, TARGET, key[2]))
             return found and _rebuild(target_context, *found)
 
     def save_overload(self, signature: Any, compiled: Any) -> None:

@@ -29,7 +29,7 @@ import numba
 import numpy as np
 
 from nonproj.kernels.settings import code_settings
-from nonproj.kernels.shipped import ShippedKernels, find_shipped
+from nonproj.kernels.shipped import find_shipped
 from nonproj.kernels.trust import OTHER_FOLDER, UntrustedError, follow, make_trusted
 
 _config: Any = numba.config  # whose attributes are made from the environment
@@ -54,18 +54,18 @@ PLAIN = "NONPROJ_PLAIN_KERNELS"
 
 
 class Folders(NamedTuple):
-    """Where compiled code is kept.
+    """Folders of compiled code.
 
     Attributes
     ----------
     own : Path, optional
         This user's folder; None if nothing can be written.
-    shipped : ShippedKernels, optional
-        Kernels to use where that folder has none.
+    shipped : Path, optional
+        The folder of installed kernels, which are used where that folder has none.
     """
 
     own: Path | None
-    shipped: ShippedKernels | None = None
+    shipped: Path | None = None
 
 
 def source_digest(package: Path = _PACKAGE, user: tuple[str, Path] | None = None) -> str:
@@ -215,6 +215,4 @@ def count_cached() -> int:
 
 def is_cached(name: str) -> bool:
     """Return whether a kernel, such as ``score._score_parts``, is in the cache, for any argument types."""
-    own, shipped = find_folders()
-    folders = [each for each in (own, shipped and shipped.folder) if each]
-    return any(any(folder.glob(f"*/{name}-*{ENDING}")) for folder in folders)
+    return any(any(folder.glob(f"*/{name}-*{ENDING}")) for folder in find_folders() if folder)

@@ -57,14 +57,9 @@ class _Compiling:
         self._told[0] = bool(os.environ.get(SILENT))
 
     @property
-    def active(self) -> bool:
-        """Whether a kernel is being compiled."""
-        return self._depth > 0
-
-    @property
     def seconds(self) -> float:
         """Time spent so far."""
-        return self._seconds + (time.monotonic() - self._begin if self.active else 0.0)
+        return self._seconds + (time.monotonic() - self._begin if self._depth else 0.0)
 
     def on_start(self, event: object = None) -> None:
         """Record the start of a compilation, which may be nested in another one."""
@@ -89,8 +84,8 @@ class _Compiling:
 
     @property
     def told(self) -> bool:
-        """Whether the user has been told, by this process or a copy of it; if so, nothing more is reported."""
-        return bool(self._told[0])
+        """Whether nothing more is reported: this process or a copy of it has told the user, or is to be quiet."""
+        return bool(self._told[0]) or not _log.isEnabledFor(logging.WARNING)
 
     def silence(self) -> None:
         """Report nothing more, because the user has been told."""
@@ -101,11 +96,6 @@ class _Compiling:
         if not self.told:
             self.silence()
             _log.warning(NOTICE)
-
-    @property
-    def silent(self) -> bool:
-        """Whether reports are off, as for ``--quiet``."""
-        return not _log.isEnabledFor(logging.WARNING)
 
     def __enter__(self) -> None:
         self.on_start(None)

@@ -3,24 +3,22 @@
 Numba optimises a function and generates machine code for it before linking it into a caller, which contains a copy and
 is optimised again as a whole.  Here a function that another one calls becomes part of the caller as it is, so
 everything is optimised once for each kernel that Python calls.  That takes half of the time, and the code is faster,
-because counts of references to arrays are removed only within a function.  The same holds for numba's own functions,
-such as ``np.zeros``: `_Target` makes numba compile them by `_link`, and equal options for all, only once.
+because counts of references to arrays are removed only within a function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import numpy as np
 from numba import types
 from numba.core import serialize
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import CPUDispatcher
-from numba.core.target_extension import CPU, dispatcher_registry, jit_registry, target_registry
 from numba.core.typed_passes import NativeLowering
 
 from nonproj.kernels.cache import KernelCache, uninterrupted
@@ -61,7 +59,7 @@ class Kernel(CPUDispatcher):
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return numba's description of a call in another kernel."""
         if self._linked is None:
-            self._linked = _link()(self.py_func)
+            self._linked = _Linked(self.py_func, targetoptions=_OPTIONS, pipeline_class=_LinkedCompiler)
         # Numba would compile the function for each integer constant that it is called with.
         return self._linked.get_call_template(tuple(map(types.unliteral, args)), kws)
 
@@ -84,54 +82,10 @@ class _Linked(CPUDispatcher):
 _serialize._numba_unpickle = lru_cache(maxsize=None)(_serialize._numba_unpickle)
 
 
-class _Target(CPU):
-    """The processor, for what is compiled here."""
-
-
-def _link(**options: Any) -> Callable[[Callable[..., Any]], _Linked]:
-    """Return a decorator that compiles a function for linking; for numba's own, it replaces ``numba.jit``."""
-    return lambda function: _Linked(function, targetoptions=_OPTIONS | options, pipeline_class=_LinkedCompiler)
-
-
-target_registry["nonproj"] = _Target
-dispatcher_registry[_Target] = CPUDispatcher
-jit_registry[_Target] = _link
-
-
-class _Flags(Flags):
-    """Flags of a compilation; copies with the same values are one object, which is hashed once.
-
-    Numba looks up the functions that may stand for a call by the flags, too, tens of thousands of times.
-    """
-
-    __slots__ = ("_hash",)
-    _known: ClassVar[dict[_Flags, _Flags]] = {}
-
-    def __hash__(self) -> int:
-        if not hasattr(self, "_hash"):
-            self._hash: int = cast("Any", super()).__hash__()
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or cast("Any", super()).__eq__(other)
-
-    def copy(self) -> _Flags:
-        """Return flags with the same values, which nobody may change."""
-        made = _copy_flags(self)
-        return self._known.setdefault(made, made)
-
-
-_copy_flags: Callable[[Flags], _Flags] = _Flags
-
-
 class _Compiler(CompilerBase):
     """Numba's compiler, with another pass that generates code."""
 
     lowering: type[NativeLowering]
-
-    def __init__(self, typing_context: Any, context: Any, *others: Any):
-        cast("Any", super()).__init__(typing_context, context.subtarget(target=_Target), *others)
-        self.state.flags = _copy_flags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes, with one replaced."""

@@ -12,15 +12,15 @@ import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import llvmlite.binding
 
 PACKAGE = "nonproj_kernels"
 """The import package with the files; nothing in it is executed but compiled kernels."""
 
-TARGET = "target.json"
-"""Its description: the fields of `Target`, and ``digest``, that of everything else that the code depends on."""
+DESCRIPTION = "target.json"
+"""Its description: `TARGET`, and ``digest``, that of everything else that the code depends on."""
 
 CPU = "x86-64-v3"
 """The processor that kernels are compiled for: Intel's since Haswell, AMD's since Excavator."""
@@ -30,37 +30,17 @@ FEATURES += ("sse", "sse2", "sse3", "sse4.1", "sse4.2", "ssse3", "xsave")
 
 _binding: Any = llvmlite.binding
 
-
-class Target(NamedTuple):
-    """Target that kernels were compiled for, as numba describes it in the key of a kernel.
-
-    Attributes
-    ----------
-    triple, cpu, features : str
-        LLVM's name of the system, the processor, and its features, as in ``+avx2,+fma``.
-    """
-
-    triple: str
-    cpu: str
-    features: str
+TARGET = (_binding.get_process_triple(), CPU, ",".join(f"+{feature}" for feature in FEATURES))
+"""The system, processor and features that kernels are compiled for, as numba describes them in the key of a kernel."""
 
 
-class ShippedKernels(NamedTuple):
-    """Compiled kernels.
-
-    Attributes
-    ----------
-    folder : Path
-        Contains their files, as `nonproj.kernels.cache.KernelFiles` names them.
-    target : Target
-    """
-
-    folder: Path
-    target: Target
+def describe(digest: str) -> dict[str, Any]:
+    """Return the description of kernels for this system, given the digest of what else the code depends on."""
+    return {"target": list(TARGET), "digest": digest}
 
 
-def find_shipped(digest: Callable[[], str]) -> ShippedKernels | None:
-    """Return the installed kernels if this process can use them, else None.
+def find_shipped(digest: Callable[[], str]) -> Path | None:
+    """Return the folder of the installed kernels if this process can use them, else None.
 
     Parameters
     ----------
@@ -70,20 +50,9 @@ def find_shipped(digest: Callable[[], str]) -> ShippedKernels | None:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None
-    folder = Path(list(spec.submodule_search_locations)[0])
+    folder, present = Path(list(spec.submodule_search_locations)[0]), _binding.get_host_cpu_features()
     try:
-        facts = json.loads((folder / TARGET).read_text(encoding="utf-8"))
-        target = Target(*(str(facts[name]) for name in Target._fields))
-        usable = facts["digest"] == digest() and _runs_here(target)
-    except (OSError, ValueError, LookupError, TypeError):  # not complete, or not ours
+        found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not complete, or not ours
         return None
-    return ShippedKernels(folder, target) if usable else None
-
-
-def _runs_here(target: Target) -> bool:
-    """Return whether this machine can execute code for a target."""
-    if target.triple != _binding.get_process_triple():
-        return False
-    present = _binding.get_host_cpu_features()
-    wanted = [feature.removeprefix("+") for feature in target.features.split(",") if feature]
-    return all(present.get(feature, False) for feature in wanted)
+    return folder if all(map(present.get, FEATURES)) and found == describe(digest()) else None

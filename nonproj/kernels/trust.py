@@ -26,9 +26,9 @@ class UntrustedError(Exception):
     Parameters
     ----------
     reason : str
-        What is wrong, and where.
+        Reason, with the path.
     remedy : str
-        What the user can do.
+        Advice to the user.
     """
 
     def __init__(self, reason: str, remedy: str):
@@ -39,7 +39,7 @@ class UntrustedError(Exception):
 def make_trusted(folder: Path) -> Path:
     """Make a folder, and those above it, unless they exist; return its path without links.
 
-    What is made can be opened by this user only.
+    New folders can be opened by this user only.
 
     Raises
     ------

@@ -222,7 +222,7 @@ def add_shares(
     own
         The hashes of the first templates, which are about the thing alone, uint32[n, first].
     shares
-        Those of the other templates at each offset, uint32[n, 2 * window + 1, others].
+        Hashes of the other templates at each offset, uint32[n, 2 * window + 1, others].
     """
     first = own.shape[1]
     for i in range(atoms.shape[0]):

@@ -14,7 +14,7 @@ from nonproj.types import Float32s, Int32s, Uint8s
 
 
 class LogisticOptions(NamedTuple):
-    """How a classifier is trained.
+    """Options of training a classifier.
 
     Attributes
     ----------

@@ -61,7 +61,7 @@ class Stored(Protocol):
 
 
 class Fitted(Stored):
-    """What a component has learnt; an instance of this class itself is nothing, which is not stored."""
+    """Fitted component; an instance of this class itself is nothing, which is not stored."""
 
     name: ClassVar[str] = ""
     schema: ClassVar[Schema] = Schema({}, {})

@@ -40,7 +40,7 @@ class Grammar(NamedTuple):
     slots : tuple of str
         Things with a place in the sentence, so with neighbours.
     attributes : sequence of str
-        What may be named of these things.
+        Attributes of these things.
     window : tuple of two int
         The first and the last offset.
     others : mapping of str to sequence of str
@@ -231,6 +231,6 @@ def check_spec(spec: object, key: str, part: str, lists: Sequence[str]) -> Any:
 
 
 def default_folder() -> Path:
-    """Where an installed package has its templates, or else the folder beside the sources."""
+    """Return the folder of templates: that of an installed package, or else the one beside the sources."""
     installed = Path(__file__).parent.parent / "features"
     return installed if installed.is_dir() else installed.parent.parent / "features"

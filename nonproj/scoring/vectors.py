@@ -10,9 +10,10 @@ from __future__ import annotations
 import gzip
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -26,14 +27,12 @@ VECTOR = "vector"
 
 MOST_DIMENSIONS = 2_000
 
-_LONGEST_WORD, _BLOCK = 4_000, 1 << 20
+_LONGEST_WORD = 4_000
 _GZIP = b"\x1f\x8b"
 _FASTTEXT = (793712314).to_bytes(4, "little")
 """The first bytes of a model of fastText."""
 
 Stream: TypeAlias = BufferedReader | gzip.GzipFile
-Entry: TypeAlias = tuple[bytes, Callable[[], np.ndarray | None]]
-"""A word, and what reads its vector, which is None for a word with a blank."""
 
 
 class WordVectors(NamedTuple):
@@ -50,14 +49,13 @@ class WordVectors(NamedTuple):
 
     @classmethod
     def read(cls, path: str | Path, most: int, wanted: Iterable[str] = ()) -> WordVectors:
-        """Read vectors in the formats of word2vec, text or binary, which fastText's ``.vec`` and GloVe's texts share.
+        """Read vectors in the text format of word2vec, which fastText's ``.vec`` and GloVe's texts share.
 
         Parameters
         ----------
         path : str or Path
-            A file, which may be compressed with gzip.  In text, a line is a word and its numbers, separated by blanks;
-            a first line with the numbers of words and dimensions may be absent.  In binary, that line is there, and
-            each word is followed by a blank and its float32 numbers.
+            A file, which may be compressed with gzip.  A line is a word and its numbers, separated by blanks; a first
+            line with the numbers of words and dimensions may be absent.
         most : int
             Maximum number of words; files list frequent ones first.
         wanted : iterable of str
@@ -66,7 +64,7 @@ class WordVectors(NamedTuple):
         Raises
         ------
         DataError, FileError
-            If the file is in no such format, with the line of a text.
+            If the file is not in this format.
 
         Examples
         --------
@@ -77,12 +75,11 @@ class WordVectors(NamedTuple):
         >>> vectors.words, vectors.table.shape
         (['the', 'house'], (2, 3))
         """
-        kept = set(wanted)
         try:
             with open(path, "rb") as stream:
                 start = stream.read(len(_GZIP))
             with gzip.open(path) if start == _GZIP else open(path, "rb") as stream:
-                found = _chosen(_entries(stream, str(path)), most, kept)
+                found = _read_chosen(stream, str(path), most, set(wanted))
         except (OSError, EOFError, zlib.error) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileError(str(path), f"cannot be read: {reason.lower()}") from None
@@ -132,65 +129,36 @@ class WordNumbers:
         return cls(check_strings(words, VOCABULARY, "the words with vectors"))
 
 
-def _chosen(entries: Iterable[Entry], most: int, kept: set[str]) -> dict[str, np.ndarray]:
+def _read_chosen(stream: Stream, path: str, most: int, kept: set[str]) -> dict[str, np.ndarray]:
     """Return the vectors of the first words, and of those that are kept beyond the limit."""
-    found: dict[str, np.ndarray] = {}
-    for number, (data, vector_of) in enumerate(entries):
-        word = data.decode("utf-8", "replace")
-        if number >= most and not kept:
-            break
-        if (number < most or word in kept) and word not in found and fits(word, WORD):
-            vector = vector_of()
-            if vector is not None:
-                found[word] = vector
-    return found
-
-
-def _entries(stream: Stream, path: str) -> Iterator[Entry]:
-    """Yield all words, each with the function that reads its vector."""
     first = stream.readline(_LONGEST_WORD * 16)
     fields = first.split()
     header = len(fields) == 2 and all(field.isdigit() for field in fields)
     size = int(fields[1]) if header else len(fields) - 1
+    found, seen, limit = dict[str, np.ndarray](), 0, _LONGEST_WORD + 40 * size
     if not first:
-        return
+        return found
     if first.startswith(_FASTTEXT):
         advice = "write the vectors of words: fasttext print-word-vectors MODEL.bin < WORDS.txt > VECTORS.vec"
         raise FileError(path, f"is a model of fastText (.bin); {advice}")
     if not 2 <= size <= MOST_DIMENSIONS:
         message = f"the numbers of words and dimensions are expected, or a word and up to {MOST_DIMENSIONS} numbers"
         raise DataError(path, 1, message)
-    if header and not _is_text(stream.peek(_LONGEST_WORD)):
-        yield from _from_binary(stream, size, path, int(fields[0]))
-        return
-    if not header:
-        yield fields[0], partial(_of_line, first, size, path, 1)
-    yield from _from_text(stream, size, path, 1)
-
-
-def _is_text(start: bytes) -> bool:
-    """Return whether vectors that begin like this are text: the last whole field of the first line is a number."""
-    line, ended, _ = start.partition(b"\n")
-    fields = line.split()
-    whole = fields if ended else fields[:-1]
-    if len(whole) < 2:
-        return not whole
-    try:
-        float(whole[-1])
-    except ValueError:
-        return False
-    return True
-
-
-def _from_text(stream: Stream, size: int, path: str, before: int) -> Iterator[Entry]:
-    """Yield the words of lines; ``before`` lines precede them."""
-    limit, number = _LONGEST_WORD + 40 * size, before
-    while line := stream.readline(limit):
-        number += 1
-        if len(line) == limit:
+    lines = chain([b"" if header else first], iter(partial(stream.readline, limit), b""))
+    for number, line in enumerate(lines, 1):
+        if len(line) >= limit:
             raise DataError(path, number, f"the line is longer than {limit} bytes")
-        if not line.isspace():
-            yield line.split(None, 1)[0], partial(_of_line, line, size, path, number)
+        if not line.strip():
+            continue
+        if seen >= most and not kept:
+            break
+        word = line.split(None, 1)[0].decode("utf-8", "replace")
+        if (seen < most or word in kept) and word not in found and fits(word, WORD):
+            vector = _of_line(line, size, path, number)
+            if vector is not None:
+                found[word] = vector
+        seen += 1
+    return found
 
 
 def _of_line(line: bytes, size: int, path: str, number: int) -> np.ndarray | None:
@@ -206,27 +174,3 @@ def _of_line(line: bytes, size: int, path: str, number: int) -> np.ndarray | Non
     if not np.isfinite(vector).all():
         raise DataError(path, number, "a number is not finite")
     return vector if len(fields) == size + 1 else None
-
-
-def _from_binary(stream: Stream, size: int, path: str, count: int) -> Iterator[Entry]:
-    """Yield the words of word2vec's binary format."""
-    data, begin = b"", 0
-    for number in range(1, count + 1):
-        end = data.find(b" ", begin)
-        while end < 0 or len(data) < end + 1 + 4 * size:
-            block = stream.read(_BLOCK)
-            data, begin = data[begin:] + block, 0
-            end = data.find(b" ")
-            if not block or not 0 <= end <= _LONGEST_WORD:
-                raise FileError(path, f"breaks off, or is no file of word vectors, at word {number} of {count}")
-        after = end + 1 + 4 * size
-        yield data[begin:end].lstrip(b"\n"), partial(_of_bytes, data[end + 1 : after], path, number)
-        begin = after
-
-
-def _of_bytes(data: bytes, path: str, number: int) -> np.ndarray:
-    """Return the vector in some bytes."""
-    vector = np.frombuffer(data, "<f4")
-    if not np.isfinite(vector).all():
-        raise FileError(path, f"the vector of word {number} has numbers that are not finite")
-    return vector

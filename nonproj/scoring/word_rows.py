@@ -22,7 +22,7 @@ BETWEEN = "pos"
 
 
 class IndexColumns(NamedTuple):
-    """Where the rows of a word are found.
+    """Places of a word's rows in the index.
 
     Attributes
     ----------

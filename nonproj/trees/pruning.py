@@ -9,7 +9,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.parts.arcs import check_count, full_arc_space, index_arcs
 from nonproj.trees.arborescence import best_arborescence_dense, count_roots
-from nonproj.trees.checks import FOUND, NO_TREE, check_flag, check_integer, check_matrix, check_status
+from nonproj.trees.checks import FOUND, check_flag, check_integer, check_matrix, check_status
 from nonproj.trees.projective import best_projective_tree, is_projective
 from nonproj.types import ArcSpace, Bools, Float64s, Int32s
 
@@ -78,8 +78,7 @@ def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bo
     """Return what `prune` returns without validation: the arguments are in range, and ``p`` is a writable matrix."""
     mask, heads, words = np.zeros(p.shape, np.bool_), np.empty(len(p), np.int32), np.arange(1, len(p))
     if not _mark_probable(p, threshold, max_heads, single_root, mask, heads):
-        status = best_arborescence_dense(_logarithms(p), single_root, heads)
-        check_status(status or (NO_TREE if (p[heads[1:], words] == 0.0).any() else FOUND))
+        check_status(best_arborescence_dense(_logarithms(p), single_root, heads))
         mask[heads[1:], words] = True
     if projective and not is_projective(heads):
         arcs = full_arc_space(len(p) - 1)

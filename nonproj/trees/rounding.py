@@ -95,7 +95,7 @@ def rounding_error(
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Those of arcs first.
+        Scores of arcs first.
     copies : ndarray of shape (3 A,), float64
         The copies of the scores of arcs at which the dual value was found.
     others : ndarray of float64

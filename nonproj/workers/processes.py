@@ -167,9 +167,7 @@ class WorkerProcess(Worker):
         self.connection, theirs = Pipe()
         with theirs:
             command = python("-c", _PROGRAM.format(theirs.fileno()))
-            variables = environment(
-                **_ONE_THREAD, **({SILENT: "1"} if silent or compiling.told or compiling.silent else {})
-            )
+            variables = environment(**_ONE_THREAD, **({SILENT: "1"} if silent or compiling.told else {}))
             inherited = [theirs.fileno(), *descriptors]
             self.process = subprocess.Popen(command, env=variables, pass_fds=inherited, stdin=subprocess.DEVNULL)
 

@@ -73,10 +73,6 @@ REMOVED_TOO = [
     ("numba.core.registry:CPUDispatcher",),
     ("numba.core.runtime.nrt:rtsys",),
     ("numba.core.serialize:dumps",),
-    ("numba.core.target_extension:CPU",),
-    ("numba.core.target_extension:dispatcher_registry", "None"),
-    ("numba.core.target_extension:jit_registry",),
-    ("numba.core.target_extension:target_registry",),
     ("numba.core.typed_passes:NativeLowering",),
 ]
 """Private parts of numba that it does not need itself where they are, and what stands there instead, if anything."""

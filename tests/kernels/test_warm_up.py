@@ -115,8 +115,6 @@ FROM_PYTHON = {
     "nonproj.scoring.labels._score_labels": 2,
     "nonproj.scoring.label_pairs._score_label_pairs": 2,
     "nonproj.networks.rows.add_rows": 2,
-    # With and without code for projective trees.
-    "nonproj.trees.marginals._marginals": 2,
     # With and without code for parts of third order.
     "nonproj.automata.compiled.count_work": 2,
     "nonproj.automata.compiled.decode_all_heads": 2,
@@ -130,9 +128,7 @@ FROM_PYTHON = {
 }
 """Kernels with optional parts that are called from Python: the number of their signatures."""
 
-WITH_PANELS = [f"_{verb}_{side}" for verb in ("eliminate", "restore") for side in ("left", "right")]
 SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | FROM_PYTHON
-SIGNATURES |= {f"nonproj.trees.elimination.{name}": 2 for name in ("eliminate", *WITH_PANELS)}
 
 
 def compiled(folder: Path, everything: str) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]], list[str]]:

@@ -29,6 +29,7 @@ from nonproj.io.objects import from_words  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser, tree_scores  # noqa: E402
 from nonproj.pipeline.stages import decode  # noqa: E402
+from nonproj.scoring.encoders.heads import EncodedSentence  # noqa: E402
 from nonproj.scoring.encoders.scorer import EncoderScorer  # noqa: E402
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "model.nonproj"
@@ -67,17 +68,15 @@ def test_scores_are_added_to_those_of_the_linear_model(parser):
     parts, scores = scored(parser, sentence)
     own, pretrained = scored(linear, sentence, parts.arcs)[1], parser.loaded.pretrained
     [vectors] = pretrained.encoder.vectors([sentence.forms])
-    heads = pretrained.heads
-    hidden = heads.hidden(vectors)
+    encoded = EncodedSentence(pretrained.heads, vectors)
     nodes = [
         part_type.rows(parts.arcs, start).nodes for part_type, start in zip(parts.types, parts.starts, strict=True)
     ]
-    names, of_arcs = [part_type.name for part_type in parts.types], heads.arcs(hidden)
-    added = [heads.parts(hidden, of_arcs, *each) for each in zip(names, nodes, strict=True)]
+    added = [encoded.parts(part_type.name, own) for part_type, own in zip(parts.types, nodes, strict=True)]
     np.testing.assert_allclose(scores, own + 3.0 * np.concatenate(added), rtol=1e-12)
     tree = np.array([-1, *range(len(sentence))])
     of_labels = [each.loaded.labeler.scores(staged(each, sentence).joined, tree) for each in (parser, linear)]
-    np.testing.assert_allclose(of_labels[0] - of_labels[1], 2.0 * heads.labels(hidden, tree), atol=1e-9)
+    np.testing.assert_allclose(of_labels[0] - of_labels[1], 2.0 * encoded.labels(tree), atol=1e-9)
 
 
 def test_trees_of_doubtful_sentences_are_scored_without_the_encoder(parser, monkeypatch):

@@ -59,13 +59,6 @@ class BiaffineLayers:
     ----------
     arrays : mapping of str to ndarray, float32
         With the shapes of `sizes_of`.
-
-    Examples
-    --------
-    >>> arrays = {name: np.ones(shape, np.float32) for name, shape in sizes_of(4, 2).items()}
-    >>> hidden = BiaffineLayers(arrays).hidden(np.zeros((3, 4), np.float32))
-    >>> BiaffineLayers(arrays).arcs(hidden)[:, 1].tolist()
-    [66048.0, 66048.0, 66048.0]
     """
 
     name: ClassVar[str] = "encoder_heads"
@@ -81,7 +74,7 @@ class BiaffineLayers:
         biases = [own[f"{word}_bias"] for word in words] + [own[f"{name}_offsets"].ravel() for name in TRILINEAR]
         self._in, self._bias = np.ascontiguousarray(np.hstack(columns)), np.concatenate(biases)
         self._ends = np.cumsum([2 * ARC_UNITS, 2 * LABEL_UNITS, *(3 * RANK for _ in TRILINEAR)])
-        self._label_product = np.ascontiguousarray(own["label_product"].transpose(1, 0, 2).reshape(LABEL_UNITS, -1))
+        self.label_product = np.ascontiguousarray(own["label_product"].transpose(1, 0, 2).reshape(LABEL_UNITS, -1))
         self.n_labels = len(own["label_weight"])
 
     def hidden(self, vectors: np.ndarray) -> NodeLayers:
@@ -99,42 +92,6 @@ class BiaffineLayers:
             found[name] = with_specials
         of_arc, of_label = (np.split(layer, 2, axis=1) for layer in (arcs, labels))
         return NodeLayers(of_arc[0], of_arc[1], of_label[0], of_label[1], found)
-
-    def arcs(self, hidden: NodeLayers) -> np.ndarray:
-        """Return the score of every arc, ``s[h, m]``, float64[N, N]."""
-        own = self.arrays
-        head = hidden.arc_head @ own["arc_product"] + own["arc_modifier_weight"]
-        scores = head @ hidden.arc_modifier.T + (hidden.arc_head @ own["arc_head_weight"])[:, np.newaxis]
-        return scores.astype(np.float64)
-
-    def parts(self, hidden: NodeLayers, of_arcs: np.ndarray, name: str, nodes: np.ndarray) -> np.ndarray:
-        """Return the scores of parts of a type by their words, float64[P].
-
-        Parameters
-        ----------
-        hidden : NodeLayers
-        of_arcs : ndarray of shape (N, N)
-            The result of `arcs`.
-        name : str
-            The part type.
-        nodes : ndarray of shape (P, k), int32
-            Nodes from the head to the modifier; N and N + 1 are START and END.
-        """
-        if name == ARC:
-            found: np.ndarray = of_arcs[nodes[:, 0], nodes[:, 1]]
-            return found
-        scores = np.zeros(len(nodes))
-        if name in hidden.factors:
-            _add_products(hidden.factors[name], nodes, scores)
-        return scores
-
-    def labels(self, hidden: NodeLayers, heads: np.ndarray) -> np.ndarray:
-        """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
-        own, head, modifier = self.arrays, hidden.label_head[heads[1:]], hidden.label_modifier[1:]
-        inner = (head @ self._label_product).reshape(len(head), self.n_labels, LABEL_UNITS)
-        scores = (inner @ modifier[:, :, np.newaxis])[:, :, 0]
-        scores += head @ own["label_head_weight"] + modifier @ own["label_modifier_weight"] + own["label_weight"]
-        return scores.astype(np.float64)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the JSON values and arrays from which `from_state` makes the layers."""
@@ -177,33 +134,62 @@ class EncodedSentence:
     Parameters
     ----------
     layers : BiaffineLayers
-    hidden : NodeLayers
-        The hidden layers of its nodes.
+    vectors : ndarray of shape (N, hidden), float32
+        The vectors of its nodes.
     scale, label_scale : float
         Factors of the scores of parts and of labels.
+
+    Attributes
+    ----------
+    of_arcs : ndarray of shape (N, N), float64
+        The score of every arc, ``s[h, m]``, in nats.
+
+    Examples
+    --------
+    >>> arrays = {name: np.ones(shape, np.float32) for name, shape in sizes_of(4, 2).items()}
+    >>> EncodedSentence(BiaffineLayers(arrays), np.zeros((3, 4), np.float32)).of_arcs[:, 1].tolist()
+    [66048.0, 66048.0, 66048.0]
     """
 
-    def __init__(self, layers: BiaffineLayers, hidden: NodeLayers, scale: float, label_scale: float):
-        self.layers, self.hidden, self.scale, self.label_scale = layers, hidden, scale, label_scale
-        self.of_arcs = layers.arcs(hidden)
+    def __init__(self, layers: BiaffineLayers, vectors: np.ndarray, scale: float = 1.0, label_scale: float = 1.0):
+        self.layers, self.scale, self.label_scale = layers, scale, label_scale
+        self.hidden = hidden = layers.hidden(vectors)
+        own = layers.arrays
+        head = hidden.arc_head @ own["arc_product"] + own["arc_modifier_weight"]
+        scores = head @ hidden.arc_modifier.T + (hidden.arc_head @ own["arc_head_weight"])[:, np.newaxis]
+        self.of_arcs: Float64s = scores.astype(np.float64)
 
     def first_order(self) -> Float64s:
         """Return the score of every arc in nats, float64[N, N]; minus infinity on the diagonal and in column 0."""
-        scores: Float64s = self.of_arcs.copy()
+        scores = self.of_arcs.copy()
         np.fill_diagonal(scores, -np.inf)
         scores[:, 0] = -np.inf
         return scores
 
     def parts(self, name: str, nodes: np.ndarray) -> Float64s:
-        """Return the scores of parts of a type by their words, float64[P]: see `BiaffineLayers.parts`."""
-        found: Float64s = self.scale * self.layers.parts(self.hidden, self.of_arcs, name, nodes)
-        return found
+        """Return the scores of parts of a type by their words, float64[P].
+
+        Parameters
+        ----------
+        name : str
+            The part type.
+        nodes : ndarray of shape (P, k), int32
+            Nodes from the head to the modifier; N and N + 1 are START and END.
+        """
+        scores = self.of_arcs[nodes[:, 0], nodes[:, 1]] if name == ARC else np.zeros(len(nodes))
+        if name in self.hidden.factors:
+            _add_products(self.hidden.factors[name], nodes, scores)
+        return np.asarray(self.scale * scores)
 
     def labels(self, heads: Int32s) -> Float64s:
         """Return the score of each label of each arc of a tree, float64[n, n_labels]."""
+        layers, own = self.layers, self.layers.arrays
         with one_thread:
-            found: Float64s = self.label_scale * self.layers.labels(self.hidden, heads)
-        return found
+            head, modifier = self.hidden.label_head[heads[1:]], self.hidden.label_modifier[1:]
+            inner = (head @ layers.label_product).reshape(len(head), layers.n_labels, LABEL_UNITS)
+            scores = (inner @ modifier[:, :, np.newaxis])[:, :, 0]
+            scores += head @ own["label_head_weight"] + modifier @ own["label_modifier_weight"] + own["label_weight"]
+        return np.asarray(self.label_scale * scores.astype(np.float64))
 
 
 @kernel

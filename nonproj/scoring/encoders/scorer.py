@@ -61,12 +61,10 @@ class EncoderScorer(Fitted):
 
     def add_to(self, tokens: Sequence[Tokens], texts: Sequence[Sequence[str]]) -> list[Tokens]:
         """Return the tokens of sentences with the encoder's scores, given the forms of their words."""
-        pairs = zip(tokens, self.vectors(texts), strict=True)
+        vectors = self.vectors(texts)
         with one_thread:
-            return [each._replace(encoded=self._encoded(vectors)) for each, vectors in pairs]
-
-    def _encoded(self, vectors: np.ndarray) -> EncodedSentence:
-        return EncodedSentence(self.heads, self.heads.hidden(vectors), self.scale, self.label_scale)
+            encoded = [EncodedSentence(self.heads, own, self.scale, self.label_scale) for own in vectors]
+        return [each._replace(encoded=own) for each, own in zip(tokens, encoded, strict=True)]
 
     def vectors(self, texts: Sequence[Sequence[str]], kept: bool = False) -> list[np.ndarray]:
         """Return the vectors of sentences: see `Encoder.vectors`.

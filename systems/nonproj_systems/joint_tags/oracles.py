@@ -14,7 +14,7 @@ import numpy as np
 
 from nonproj.automata.compiled import decode_head
 from nonproj.automata.general import general_automata
-from nonproj.automata.workspace import Choice, SplitScores, as_split, first_copies, new_workspace
+from nonproj.automata.workspace import Choice, SplitScores, first_copies, new_workspace
 from nonproj.dual.options import DEFAULTS, DualOptions
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.parts.space import part_space
@@ -65,7 +65,8 @@ def joint_oracles(problem: JointProblem, options: DualOptions = DEFAULTS) -> Joi
     space = problem.space
     n_arcs, n_nodes = len(space.arc), len(space.first) - 1
     unmoved = np.zeros(len(space.tagged.start) - 1)
-    split = as_split(first_copies(space.tagged, problem.scores, unmoved, options.beta, options.tau), n_arcs)
+    copies = first_copies(space.tagged, problem.scores, unmoved, options.beta, options.tau)
+    split = SplitScores(*copies.reshape(3, n_arcs))
     tags = n_arcs + np.arange(len(space.word) - 1)
     oracles: list[Any] = [_Arborescence(problem, split.y, options), _Tags(problem)]
     views = [np.arange(n_arcs + len(tags)), tags]

@@ -10,7 +10,7 @@ from nonproj.errors import ModelError
 from nonproj.linear.state import load
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space
-from nonproj.scoring.encoders.heads import TRILINEAR, BiaffineLayers, sizes_of
+from nonproj.scoring.encoders.heads import TRILINEAR, BiaffineLayers, EncodedSentence, sizes_of
 
 
 def random_arrays(rng: np.random.Generator, hidden: int, n_labels: int) -> dict[str, np.ndarray]:
@@ -32,15 +32,14 @@ def random_parts(rng: np.random.Generator, n: int, name: str):
 def test_scores_equal_their_definitions(name):
     rng = np.random.default_rng(3)
     own, vectors = random_arrays(rng, 5, 3), rng.normal(size=(5, 5)).astype(np.float32)
-    parts, heads = random_parts(rng, 4, name), BiaffineLayers(own)
+    parts, encoded = random_parts(rng, 4, name), EncodedSentence(BiaffineLayers(own), vectors)
     plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
-    hidden = heads.hidden(vectors)
-    of_arcs = heads.arcs(hidden)
+    of_arcs = encoded.of_arcs
     expected = [[arc_score(plain, vectors.tolist(), h, m) for m in range(5)] for h in range(5)]
     np.testing.assert_allclose(of_arcs, expected, rtol=1e-4, atol=1e-4)
     for part_type, start in zip(parts.types, parts.starts, strict=True):
         nodes = part_type.rows(parts.arcs, start).nodes
-        scores = heads.parts(hidden, of_arcs, part_type.name, nodes)
+        scores = encoded.parts(part_type.name, nodes)
         if part_type.name == "arc":
             expected = [of_arcs[h][m] for h, m in nodes.tolist()]
         else:
@@ -54,10 +53,10 @@ def test_scores_equal_their_definitions(name):
 def test_scores_of_labels_equal_their_definition():
     rng = np.random.default_rng(4)
     own, vectors, tree = random_arrays(rng, 4, 3), rng.normal(size=(4, 4)).astype(np.float32), np.array([-1, 2, 0, 2])
-    heads = BiaffineLayers(own)
+    encoded = EncodedSentence(BiaffineLayers(own), vectors)
     plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
     expected = [[label_score(plain, vectors.tolist(), tree[m], m, label) for label in range(3)] for m in range(1, 4)]
-    np.testing.assert_allclose(heads.labels(heads.hidden(vectors), tree), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(encoded.labels(tree), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", sorted(sizes_of(4, 3)))
