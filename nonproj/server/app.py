@@ -35,7 +35,7 @@ from nonproj.server.monitoring import Metrics, Monitor, RequestFacts, record
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check_health, json_body, respond
-from nonproj.server.receiving import BodyLimits, until_gone
+from nonproj.server.receiving import until_gone
 from nonproj.server.reloading import Reloader
 
 STATUS = (
@@ -130,11 +130,11 @@ async def _models(request: Request) -> Response:
 async def _process(request: Request) -> Response:
     service: Service = request.app.state.service
     _refuse_the_crowd(request)
-    given = await parameters_of(request, BodyLimits(service.max_bytes, service.pool.seconds))
+    given = await parameters_of(request, service.max_bytes, service.pool.seconds)
     check_names(given)
     name = model_name(given.get("model", ""), service.models)
     task = task_of(given, service.pool.workers.prepared[name])
-    kind = (name, task.input if task.tokenizer is None else "text", task.tag, task.parse, task.certificates)
+    kind = (name, task.plain and task.plain.format, task.tag, task.parse, task.certificates)
     gone = functools.partial(until_gone, request)
     outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
     answer: Answer = outcome.value

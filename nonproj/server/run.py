@@ -92,10 +92,9 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
     reloader = Reloader(load, options.max_worker_memory)
     control = _Control(reloader)
     async with reloader:
-        models = reloader.models
-        names = list(models.references)
+        names = list(reloader.models)
         log.info("loading %s ...", ", ".join(names))
-        pool = WorkerPool(options.jobs, options.waiting, options.timeout, reloader.preparation, models.descriptors)
+        pool = WorkerPool(options.jobs, options.waiting, options.timeout, reloader.preparation)
         async with pool:
             service = Service(pool, names, reloader, options.max_bytes, options.allowed_host, options.allowed_origin)
             seconds = int(2 * options.timeout + STOPPING_SECONDS)
