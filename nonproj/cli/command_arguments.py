@@ -80,6 +80,7 @@ def add_distil(parser: Arguments) -> None:
     add("--exclude", action="append", default=[], metavar="FILE", help=text)
     add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
     add_training(parser)
+    parser.set_defaults(related=[], start=None)  # which are options of 'nonproj train' alone
     text = "number of processes (default: 1 to parse, 2 to train; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)

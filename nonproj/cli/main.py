@@ -6,7 +6,6 @@ This module imports nothing heavy, so ``nonproj --help`` and errors in options a
 from __future__ import annotations
 
 import argparse
-import contextlib
 import errno
 import gc
 import importlib
@@ -291,7 +290,10 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
         ignore_current_folder()
         escape_terminals()
     try:
-        return _flushed(run, sys.argv[1:] if arguments is None else arguments, arguments is None)
+        try:
+            return run(sys.argv[1:] if arguments is None else arguments, arguments is None)
+        finally:
+            sys.stdout.flush()
     except NonprojError as error:
         sys.stderr.write(f"{name}: {error}\n")
         return EXIT_ERROR
@@ -314,14 +316,6 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
         return EXIT_ERROR
 
 
-def _flushed(run: Callable[[list[str], bool], int], words: list[str], last: bool) -> int:
-    """Run a program, and flush its output."""
-    try:
-        return run(words, last)
-    finally:
-        sys.stdout.flush()
-
-
 def _run(words: list[str], last: bool) -> int:
     """Run the command."""
     options = parse_arguments(words)
@@ -337,8 +331,6 @@ def _run(words: list[str], last: bool) -> int:
     patient = plugin.patient if plugin else options.command in ("train", "distil")
     with Signals(patient, last):
         command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")
-        if last and "numba" in sys.modules:
-            _look_for_no_blas()
         code: int = command.run(options)
         return code
 
@@ -360,16 +352,3 @@ def _open_standard_streams() -> None:
 def _discard_output() -> None:
     """Discard the output that the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _look_for_no_blas() -> None:
-    """Import the module of numba that looks for BLAS, without BLAS, whose import takes a seventh of a short run.
-
-    No kernel uses BLAS; functions of linear algebra that others compile look for it again.
-    """
-    name = "scipy.linalg.cython_blas"
-    if name not in sys.modules:
-        sys.modules[name] = None  # type: ignore[assignment]  # so that its import fails
-        with contextlib.suppress(ImportError):
-            importlib.import_module("numba.np.arraymath")
-        del sys.modules[name]
