@@ -29,8 +29,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     try:
+        from nonproj.server.app import ServerOptions
         from nonproj.server.hosts import check_host, check_origin
-        from nonproj.server.run import ServerOptions, run_server
+        from nonproj.server.run import run_server
     except ModuleNotFoundError as error:
         raise DependencyError(needs("the server needs", str(error.name), "server")) from None
     from nonproj.workers.processes import cores

@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
-from nonproj.server.admission import Admission, Ticket
-from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
+from nonproj.server.admission import Admission, GoneError, MemoryLimitError, Ticket, TimeLimitError
 from nonproj.server.starting import Reply
 from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess

@@ -8,7 +8,7 @@ import contextlib
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from nonproj.server.limits import GoneError
+from nonproj.server.admission import GoneError
 
 DISCARD_SECONDS = 1.0
 """Seconds during which the rest of a request that is too large is discarded."""
