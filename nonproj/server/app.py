@@ -147,10 +147,8 @@ async def _page(request: Request) -> Response:
 
 
 async def _models(request: Request) -> Response:
-    service: Service = request.app.state.service
-    return _json(
-        json_body({"models": service.pool.workers.prepared, "default_model": next(iter(service.reloader.models))})
-    )
+    models = request.app.state.service.pool.workers.prepared
+    return _json(json_body({"models": models, "default_model": next(iter(models))}))
 
 
 async def _process(request: Request) -> Response:

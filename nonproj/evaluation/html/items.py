@@ -138,7 +138,7 @@ def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str
         whole = (_with_heads(tree.sentence, tree.heads) for tree in from_files(trees))
         found = (tree for _, tree in paired(sentences, whole))
     for tree, item in zip(found, items, strict=True):  # in this order, so that a longer file is an error
-        yield item._replace(**{field: tree})
+        yield item._replace(gold=tree) if field == "gold" else item._replace(other=tree)
 
 
 def _on_same_words(gold: list[Sentence], parsed: list[Sentence]) -> list[Sentence]:
