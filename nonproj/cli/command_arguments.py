@@ -12,7 +12,6 @@ from nonproj.cli.arguments import (
     add_plain_text,
     add_reading,
     add_tagging,
-    add_tested_tagging,
     add_text_forms,
     add_workers,
 )
@@ -119,7 +118,7 @@ def add_show(parser: Arguments) -> None:
     add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
     add_on_error(parser)
     add_reading(parser)
-    add_tested_tagging(parser)
+    add_tagging(parser, tested=True)
 
 
 def add_parse(parser: Arguments) -> None:

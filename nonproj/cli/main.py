@@ -24,7 +24,7 @@ from nonproj.cli.arguments import (
     add_max_words,
     add_on_error,
     add_reading,
-    add_tested_tagging,
+    add_tagging,
     with_values,
 )
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
@@ -100,7 +100,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--json", action="store_true", help="print all figures as JSON")
     add_on_error(parser)
     add_reading(parser)
-    add_tested_tagging(parser)
+    add_tagging(parser, tested=True)
     add_decoding(parser)
 
 
@@ -166,7 +166,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
         parsing = Arguments()
-        add_tested_tagging(parsing)
+        add_tagging(parsing, tested=True)
         add_decoding(parsing)
         for name in (word.partition("=")[0] for word in words):
             if name in parsing.option_names():

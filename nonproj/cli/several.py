@@ -22,9 +22,9 @@ from nonproj.io.tables import open_table
 from nonproj.io.temporary import reason
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
-from nonproj.workers.parsing import ModelRef, ParsedPiece, PieceJoiner, Task, keep, parse_tasks, tasks_and_ends
+from nonproj.text.output import renumber
+from nonproj.workers.parsing import ModelRef, ParsedPiece, Task, keep, parse_tasks, tasks_and_ends
 from nonproj.workers.partial import JobLog, Record, file_digest, task_digest
-from nonproj.workers.pool import InProcess
 
 PARTIAL = "parse.partial"
 """The log of a resumable job of several files, in the folder of its outputs."""
@@ -61,7 +61,7 @@ def parse(
         if options.resume:
             facts = _facts(options, decoding, text, reference) | {"input": "" if options.to_folder else files[0].digest}
             partial = stack.enter_context(JobLog(partial_of(options), facts))
-        pool = stack.enter_context(worker_pool(options)) or InProcess()
+        pool = stack.enter_context(worker_pool(options))
         lines, proofs = (stack.enter_context(optional_output(path)) for path in (options.stats, options.proofs))
         job = _Job(options, text, partial, lines, proofs)
         job.run(files, pool, reference, None if options.to_folder else source)
@@ -152,9 +152,8 @@ class _Job:
 
     def _start_file(self, place: int) -> None:
         """Forget the previous file; the records of the next one begin at a place of the log."""
-        self.place, self.is_complete = place, False
+        self.place, self.is_complete, self.numbered = place, False, 0
         self.log = ParseLog(self.lines if self.statistics else None, self.proofs)
-        self.joined = PieceJoiner(self.text.plain is not None)
 
     def run(self, files: list[_File], pool: Any, reference: ModelRef, source: OpenedInput | None) -> None:
         """Parse what is left of the files."""
@@ -218,7 +217,7 @@ class _Job:
                 tasks = []
             else:
                 self.log.extend(self._log_of(partial, state))
-                self.joined.numbered = int(state["numbered"])
+                self.numbered = int(state["numbered"])
                 self.is_complete = bool(state["is_complete"])
         except (KeyError, TypeError, ValueError):
             raise FileError(str(partial.path), "is damaged; remove it") from None
@@ -244,11 +243,14 @@ class _Job:
             if isinstance(record, MalformedUnit) and self.text.on_error == STOP:
                 raise record.error()
             self.log.add(record)
-        output, lines = self.joined.add(parsed, file.target.document), self.lines.getvalue()
+        output, lines = parsed.text, self.lines.getvalue()
+        if self.text.plain:
+            output = renumber(output, self.numbered, file.target.document)
+        self.numbered += parsed.numbered
         self.lines.seek(0)
         self.lines.truncate()
         if self.partial:
-            state = self._state(file) | {"numbered": self.joined.numbered, "is_complete": self.is_complete}
+            state = self._state(file) | {"numbered": self.numbered, "is_complete": self.is_complete}
             self.partial.append(Record(task, output.encode(), lines.encode(), state))
         self._write(stream, output, lines)
         if parsed.error:

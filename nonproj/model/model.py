@@ -216,9 +216,9 @@ def _model(contents: container.Contents, file: Path | None = None) -> Model:
         config = Config.from_dict(header["config"])
     except ConfigError as error:
         raise ModelError(f"{path}: has options unknown to this version: {error}") from None
+    if problem := defect_of(config, header, contents.arrays):
+        raise ModelError(f"{path}: cannot be used: {problem}")
     first = (header["vocabularies"], header["templates"], header["labels"])
     model = Model(config, *first, contents.arrays, header["meta"], header["components"])
-    if problem := defect_of(model):
-        raise ModelError(f"{path}: cannot be used: {problem}")
     model.path = file.absolute() if file else None
     return model
