@@ -1,12 +1,11 @@
 /* Filters, keys and the start of the page. */
 
 import {shape} from "../../pictures/tree.js";
-import {count, data, find, items, list, make, sentences, state} from "./page.js";
+import {copy, count, data, find, items, list, make, sentences, state} from "./page.js";
 import {addressOf, readFragment} from "./links.js";
 import {draw, makeCurrent} from "./drawing.js";
 import {redrawAll, showOnly, syncControls, update} from "./results.js";
 import {view} from "./analysis.js";
-import {copy, EXPORTS} from "./export.js";
 import {nextTheme} from "../../pictures/theme.js";
 
 function fillSelect(select, names, counts) {
@@ -109,7 +108,6 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || find("help").open) return;
   const typing = event.target.matches("input[type=search], select, summary");
-  if (event.key === "Escape") find("export").open = false;
   if (event.key === "Escape" && typing) {
     if (event.target.id === "text" && state.text) {
       event.target.value = state.text = "";
@@ -127,10 +125,6 @@ find("text").addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => { state.text = find("text").value; update(); }, 150);
 });
-for (const button of document.querySelectorAll("#export button[data-export]")) {
-  button.addEventListener("click", () => { EXPORTS[button.dataset.export](); find("export").open = false; });
-}
-document.addEventListener("click", (event) => { if (!find("export").contains(event.target)) find("export").open = false; });
 find("copy-link").addEventListener("click", () => copy(addressOf(list.current < 0 ? -1 : list.shown[list.current]), find("copy-link")));
 for (const name of ["differs", "label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
 for (const name of ["crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
