@@ -1,10 +1,10 @@
 /* Filters, keys and the start of the page. */
 
 import {shape} from "../../pictures/tree.js";
-import {copy, count, data, find, items, list, make, sentences, state} from "./page.js";
-import {addressOf, readFragment} from "./links.js";
+import {count, data, find, items, list, make, sentences, state} from "./page.js";
+import {readFragment} from "./links.js";
 import {draw, makeCurrent} from "./drawing.js";
-import {redrawAll, showOnly, syncControls, update} from "./results.js";
+import {change, redrawAll, showOnly, syncControls, update} from "./results.js";
 import {view} from "./analysis.js";
 import {nextTheme} from "../../pictures/theme.js";
 
@@ -66,17 +66,11 @@ function legend(compared, sure) {
 }
 
 function toggle(name) {
-  if (find(`only-${name}`).hidden) return;
-  state[name] = !state[name];
-  syncControls();
-  update();
+  if (!find(`only-${name}`).hidden) change({[name]: !state[name]});
 }
 
 function toggleDiffering() {
-  if (find("differs").hidden) return;
-  state.differs = state.differs ? "" : "any";
-  syncControls();
-  update();
+  if (!find("differs").hidden) change({differs: state.differs ? "" : "any"});
 }
 
 function go(step) {
@@ -90,9 +84,7 @@ function go(step) {
 
 function nextOrder() {
   const options = [...find("sort").options].filter((option) => !option.hidden).map((option) => option.value);
-  state.sort = options[(options.indexOf(state.sort) + 1) % options.length];
-  syncControls();
-  update();
+  change({sort: options[(options.indexOf(state.sort) + 1) % options.length]});
 }
 
 const KEYS = {
@@ -125,7 +117,6 @@ find("text").addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => { state.text = find("text").value; update(); }, 150);
 });
-find("copy-link").addEventListener("click", () => copy(addressOf(list.current < 0 ? -1 : list.shown[list.current]), find("copy-link")));
 for (const name of ["differs", "label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
 for (const name of ["crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
 find("pair").addEventListener("change", (event) => {
