@@ -227,9 +227,7 @@ class ServerWorkers:
         pause = 1.0
         while not self.failed.done() and preparation is self._current:
             try:
-                await self._add()
-                self._failures = 0
-                return
+                process = await preparation.start()
             except NonprojError as error:
                 self._failures += 1
                 log.error("%s", error)
@@ -237,17 +235,15 @@ class ServerWorkers:
                     if not self.failed.done():
                         self.failed.set_exception(ClusterError(f"no worker process can be started: {error}"))
                     return
+            else:
+                self._failures = 0
+                if self._closed or preparation is not self._current:  # all have been replaced meanwhile
+                    preparation.kill(process)
+                else:
+                    self._join([process])
+                return
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE)
-
-    async def _add(self) -> None:
-        """Start a process; it becomes idle once it is prepared, unless all are replaced meanwhile."""
-        preparation = self._current
-        process = await preparation.start()
-        if self._closed or preparation is not self._current:
-            preparation.kill(process)
-        else:
-            self._join([process])
 
     def _join(self, processes: list[WorkerProcess]) -> None:
         """Count prepared processes, and let them wait for calls."""
