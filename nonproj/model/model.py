@@ -169,10 +169,7 @@ class Model:
     def sha256(self) -> str:
         """SHA-256 of the file that the model was read from, or else of the one that `save` would write."""
         if self.path is None:
-            digest = hashlib.sha256()
-            for block in container.chunks(_header(self), self.weights):
-                digest.update(block)
-            return digest.hexdigest()
+            return hashlib.sha256(self.to_bytes()).hexdigest()
         try:
             with open(self.path, "rb") as stream:
                 return hashlib.file_digest(stream, "sha256").hexdigest()
