@@ -9,7 +9,7 @@ _CODES = """
 af am ar az bg bn bo ca cs da de dsb el en es et eu fa fi fo fr ga gd grc gu he hi hr hsb ht hu hy id is it ja kmr kn ko
 ky la lb lg lij lt lv mk ml mr ms nb ne nl nn pl pt ro ru sa si sk sl sq sr sv ta te th ti tl tn tr tt uk ur vi xx yo zh
 """
-LANGUAGES = frozenset(_CODES.split())
+LANGUAGES = tuple(_CODES.split())
 """The languages of spaCy's rules.  Models name languages, so a name is looked up here and never imported."""
 
 
@@ -29,13 +29,3 @@ class PartsOption(Option):
             return tuple(part_type.name for part_type in part_set(value if isinstance(value, str) else names))
         except ValueError as error:
             raise ConfigError(key, str(error)) from None
-
-
-class LanguageOption(Option):
-    """A language code, ``auto``, or null."""
-
-    def check(self, key: str, value: object) -> str | None:
-        """Return the validated value."""
-        if value is None or (isinstance(value, str) and value in {"auto", *LANGUAGES}):
-            return value
-        raise ConfigError(key, f"{show(value)} is invalid, {self.expected} expected")

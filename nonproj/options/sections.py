@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nonproj.options.kinds import LanguageOption
+from nonproj.options.kinds import LANGUAGES
 from nonproj.options.schema import Section, choice, flag, integer, number, option, path, text
 
 MAX_PRICE = 10**9
@@ -275,8 +275,6 @@ class SegmenterConfig(Section, name="segmenter"):
         "auto",
         "language of the rules for a treebank without raw text; auto: detected from its words, among "
         "Basque, Danish, Dutch or English",
-        (str,),
-        (None, "auto", "da"),
-        kind=LanguageOption,
+        choices=(None, "auto", *LANGUAGES),
         described="auto, null or the code of a language supported by spaCy, such as da,",
     )
