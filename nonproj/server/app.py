@@ -84,7 +84,7 @@ class ServerOptions(NamedTuple):
 
 
 class Service(NamedTuple):
-    """What requests need.
+    """The objects that requests need.
 
     Attributes
     ----------
