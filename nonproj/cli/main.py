@@ -6,6 +6,7 @@ This module imports nothing heavy, so ``nonproj --help`` and errors in options a
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import gc
 import importlib
@@ -331,6 +332,8 @@ def _run(words: list[str], last: bool) -> int:
     patient = plugin.patient if plugin else options.command in ("train", "distil")
     with Signals(patient, last):
         command = importlib.import_module(plugin.module if plugin else f"nonproj.cli.{options.command}")
+        if last and "numba" in sys.modules:
+            _look_for_no_blas()
         code: int = command.run(options)
         return code
 
@@ -352,3 +355,16 @@ def _open_standard_streams() -> None:
 def _discard_output() -> None:
     """Discard the output that the interpreter flushes at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _look_for_no_blas() -> None:
+    """Import the module of numba that looks for BLAS, without BLAS, whose import takes a seventh of a short run.
+
+    No kernel uses BLAS; functions of linear algebra that others compile look for it again.
+    """
+    name = "scipy.linalg.cython_blas"
+    if name not in sys.modules:
+        sys.modules[name] = None  # type: ignore[assignment]  # so that its import fails
+        with contextlib.suppress(ImportError):
+            importlib.import_module("numba.np.arraymath")
+        del sys.modules[name]
