@@ -178,32 +178,11 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
     return next(iter(difflib.get_close_matches(word[:100], list(known), 1, cutoff)), "")
 
 
-def install_distribution(name: str, folder: str) -> str:
-    """Return the command of pip that installs another distribution of this repository, which has a folder in it.
-
-    It comes from where nonproj itself came from: the checkout, or the folder of wheels.
-    """
+def install_distribution(folder: str) -> str:
+    """Return the command of pip that installs another distribution of this repository, which has a folder in it."""
     import shlex
 
-    origin = _origin()
-    for checkout in (Path(__file__).resolve().parents[1], origin):
-        if checkout and (checkout / folder / "pyproject.toml").is_file():
-            return f"pip install {shlex.quote(str(checkout / folder))}"
-    if origin and any(origin.parent.glob(f"{name.replace('-', '_')}-*.whl")):
-        return f"pip install --find-links {shlex.quote(str(origin.parent))} {name}"
+    path = Path(__file__).resolve().parents[1] / folder
+    if (path / "pyproject.toml").is_file():
+        return f"pip install {shlex.quote(str(path))}"
     return f"pip install ./{folder}, in a checkout of nonproj"
-
-
-def _origin() -> Path | None:
-    """Return the folder or file from which pip has installed nonproj, as it records it (PEP 610)."""
-    import json
-    from importlib.metadata import distributions
-    from urllib.parse import urlsplit
-    from urllib.request import url2pathname
-
-    try:  # a checkout may have metadata of its own beside pip's
-        records = filter(None, (found.read_text("direct_url.json") for found in distributions(name="nonproj")))
-        url = urlsplit(json.loads(next(records, "{}")).get("url", ""))
-    except ValueError:
-        return None
-    return Path(url2pathname(url.path)) if url.scheme == "file" else None

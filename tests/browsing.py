@@ -15,7 +15,7 @@ from nonproj.pictures.pages import policy
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
 
-NAMES_OF_REPORTS = ("state", "sentences", "update", "EXPORTS")
+NAMES_OF_REPORTS = ("state", "sentences", "update")
 """What tests use of the module of a report."""
 
 
@@ -72,14 +72,3 @@ def found(page, text: str) -> list[int]:
     field.send_keys(text or Keys.DELETE)
     WebDriverWait(page, 10).until(lambda page: page.execute_script("return state.text") == text)
     return shown(page)
-
-
-def exported(page, kind: str) -> str:
-    """Return the file that an export of a report would save."""
-    script = """
-    const [kind, done] = arguments, old = URL.createObjectURL;
-    URL.createObjectURL = (blob) => { URL.createObjectURL = old; blob.text().then(done); return "data:,"; };
-    HTMLAnchorElement.prototype.click = function () { delete HTMLAnchorElement.prototype.click; };
-    EXPORTS[kind]();
-    """
-    return page.execute_async_script(script, kind)

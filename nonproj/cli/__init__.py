@@ -7,7 +7,7 @@
   command, with a function ``run``
 - `plugins`: commands of other distributions
 - `model_names`: models named on the command line
-- `targets`, `several`: the files of ``parse ... -o FOLDER``, and parsing them; `resumable`: ``parse --resume``
+- `targets`: the files of ``parse ... -o FOLDER``; `several`: parsing them, parsing by workers, and ``parse --resume``
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `reading`: the treebanks that a command reads, and `--on-error`
 - `loading`: loading a model, with the decoding options of the command line

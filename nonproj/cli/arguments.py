@@ -206,23 +206,15 @@ def add_text_forms(add: Callable[..., Any], text: str) -> None:
     add("--tokens", dest="plain", action=const, const="tokens", help=text)
 
 
-def add_tagging(parser: Arguments) -> None:
-    """Add the options for tags."""
+def add_tagging(parser: Arguments, *, tested: bool = False) -> None:
+    """Add the options for tags; a command that compares with gold trees (``tested``) chooses its default itself."""
     add = parser.add_group("tagging").add_alternatives().add_argument
-    text = "predict all tags, features and lemmas (default: only those that are _)"
-    add("--tag", dest="tags", action="store_const", const="all", default="missing", help=text)
-    add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
-
-
-def add_tested_tagging(parser: Arguments) -> None:
-    """Add the options for tags of commands that compare with gold trees: ``tags`` is None if none is given."""
-    add = parser.add_group("tagging").add_alternatives().add_argument
-    text = (
-        "predict all tags, features and lemmas (default with gold trees, if the model has learnt from predicted tags)"
-    )
-    add("--tag", dest="tags", action="store_const", const="all", help=text)
-    text = "use the tags of the file, and predict only those that are _"
-    add("--gold-tags", dest="tags", action="store_const", const="missing", help=text)
+    default = " with gold trees, if the model has learnt from predicted tags" if tested else ": only those that are _"
+    text = f"predict all tags, features and lemmas (default{default})"
+    add("--tag", dest="tags", action="store_const", const="all", default=None if tested else "missing", help=text)
+    if tested:
+        text = "use the tags of the file, and predict only those that are _"
+        add("--gold-tags", dest="tags", action="store_const", const="missing", help=text)
     add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
 
 

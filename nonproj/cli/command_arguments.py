@@ -12,7 +12,6 @@ from nonproj.cli.arguments import (
     add_plain_text,
     add_reading,
     add_tagging,
-    add_tested_tagging,
     add_text_forms,
     add_workers,
 )
@@ -80,6 +79,7 @@ def add_distil(parser: Arguments) -> None:
     add("--exclude", action="append", default=[], metavar="FILE", help=text)
     add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
     add_training(parser)
+    parser.set_defaults(related=[], start=None)  # which are options of 'nonproj train' alone
     text = "number of processes (default: 1 to parse, 2 to train; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)
@@ -118,7 +118,7 @@ def add_show(parser: Arguments) -> None:
     add("--course", type=positive, nargs="?", const=10, metavar="N", help=text)
     add_on_error(parser)
     add_reading(parser)
-    add_tested_tagging(parser)
+    add_tagging(parser, tested=True)
 
 
 def add_parse(parser: Arguments) -> None:

@@ -18,20 +18,20 @@ from nonproj.errors import FileError
 from nonproj.io.checks import ReadingRules
 from nonproj.io.files import OpenedInput, identity, is_direct, open_output
 from nonproj.io.terminal import unescaped
-from nonproj.workers.pool import Workers
+from nonproj.workers.pool import InProcess, Workers
 
 LINE_EVERY = 20.0
 """Seconds between two lines of progress, where standard error is no terminal."""
 
 
-def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers | None]:
-    """Return the context manager of the requested workers; it yields None if this process does all the work."""
+def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers]:
+    """Return the context manager of the requested workers, by default of this process alone."""
     if getattr(options, "scheduler", None):
         from nonproj.workers.cluster import Cluster  # imports asyncio, which other commands do not need
 
         return Cluster(options.scheduler, options.scheduler_timeout, heed)
     if getattr(options, "jobs", None) in (None, 1):
-        return nullcontext()
+        return InProcess()
     from nonproj.workers.processes import Processes  # imports multiprocessing
 
     return Processes(options.jobs)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from nonproj.cli import parse, train
@@ -68,14 +70,16 @@ def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silve
         if not Path(path).exists():
             log.info("parsing %s", one_line(text))
             parse.run(parsing_options(options, text, path))
-    chosen = Selection(known, options.min_confidence, options.most_words)
+    left_out, sentences, words = Counter[str](), 0, 0
     with open_output(silver) as stream:
-        for path in parsed:
-            conll.write(((s, None) for s in chosen.of(conll.read(path))), stream)
-        if not chosen.sentences:
-            raise ConfigError("TEXT", f"there is no sentence to learn from; left out: {chosen.reasons()}")
-    size = counted(chosen.sentences, "sentence"), counted(chosen.words, "word")
-    log.info("%s of the text, %s; left out: %s", *size, chosen.reasons())
+        for sentence in select(chain.from_iterable(map(conll.read, parsed)), known, options, left_out):
+            conll.write([(sentence, None)], stream)
+            sentences, words = sentences + 1, words + len(sentence)
+        reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(left_out.items())) or "none"
+        if not sentences:
+            raise ConfigError("TEXT", f"there is no sentence to learn from; left out: {reasons}")
+    size = counted(sentences, "sentence"), counted(words, "word")
+    log.info("%s of the text, %s; left out: %s", *size, reasons)
     for path in parsed:
         Path(path).unlink()
 
@@ -100,71 +104,53 @@ def known_texts(options: argparse.Namespace, held_out: str | float) -> set[tuple
     """Return the words of each sentence of the treebank, and of files that must not be learnt from."""
     named = [options.train, options.test, held_out if isinstance(held_out, str) else None, *options.exclude]
     rules = reading_rules(options, require_heads=True)
-    return {words_of(sentence) for path in named if path for sentence in conll.read(path, rules)}
+    return {tuple(sentence.forms) for path in named if path for sentence in conll.read(path, rules)}
 
 
-def words_of(sentence: Sentence) -> tuple[str, ...]:
-    """Return the words of a sentence."""
-    return tuple(row[1] for row in sentence.rows)
-
-
-class Selection:
-    """Selection of the sentences that a student learns from, with the reasons why others are left out.
+def select(
+    sentences: Iterable[Sentence], known: set[tuple[str, ...]], options: argparse.Namespace, counts: Counter[str]
+) -> Iterator[Sentence]:
+    """Yield the sentences that a student learns from, each once.
 
     Parameters
     ----------
+    sentences : iterable of Sentence
     known : set of tuple of str
-        Words of sentences that are left out.
-    confidence : float
-        The least mean probability of a sentence's heads.
-    limit : int or None
-        The most words of all sentences together.
+        Words of sentences that are left out; those of the yielded ones are added.
+    options : argparse.Namespace
+        With ``min_confidence`` and ``most_words``.
+    counts : Counter of str
+        Counts the sentences that are left out, by reason.
 
     Examples
     --------
     >>> from nonproj.io.objects import from_words
-    >>> chosen = Selection({("This", "is", "known")}, 0.0, None)
-    >>> [words_of(s) for s in chosen.of(from_words(text.split()) for text in ["This is known", "Yes", "I am here"])]
-    [('I', 'am', 'here')]
-    >>> chosen.reasons()
-    '1 known, 1 of fewer than 3 words'
+    >>> options, left_out = argparse.Namespace(min_confidence=0.0, most_words=None), Counter()
+    >>> texts = [from_words(text.split()) for text in ("This is known", "Yes", "I am here")]
+    >>> [s.forms for s in select(texts, {("This", "is", "known")}, options, left_out)], dict(left_out)
+    ([['I', 'am', 'here']], {'known': 1, 'of fewer than 3 words': 1})
     """
-
-    def __init__(self, known: Iterable[tuple[str, ...]], confidence: float, limit: int | None):
-        self.known, self.confidence, self.limit = set(known), confidence, limit
-        self.sentences = self.words = 0
-        self.left_out: dict[str, int] = {}
-
-    def of(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """Yield the chosen ones of some sentences, each once."""
-        for sentence in sentences:
-            if reason := self._against(sentence):
-                self.left_out[reason] = self.left_out.get(reason, 0) + 1
-                continue
-            self.known.add(words_of(sentence))
-            self.sentences += 1
-            self.words += len(sentence)
-            yield sentence
-
-    def reasons(self) -> str:
-        """Return how many sentences were left out, and why."""
-        return ", ".join(f"{count} {reason}" for reason, count in sorted(self.left_out.items())) or "none"
-
-    def _against(self, sentence: Sentence) -> str | None:
-        """Return why a sentence is left out, None if it is not."""
-        if len(sentence) < SHORTEST:
-            return f"of fewer than {SHORTEST} words"
-        if len(sentence) > LONGEST:
-            return f"of more than {LONGEST} words"
-        if words_of(sentence) in self.known:
-            return "known"
-        if self.confidence and mean_confidence(sentence) < self.confidence:
-            return "unsure"
-        if any(line.startswith(_OPEN) for line in sentence.lines):
-            return "without certificate"
-        if self.limit is not None and self.words + len(sentence) > self.limit:
-            return "beyond the limit"
-        return None
+    words = 0
+    for sentence in sentences:
+        reason, forms = "", tuple(sentence.forms)
+        if len(forms) < SHORTEST:
+            reason = f"of fewer than {SHORTEST} words"
+        elif len(forms) > LONGEST:
+            reason = f"of more than {LONGEST} words"
+        elif forms in known:
+            reason = "known"
+        elif options.min_confidence and mean_confidence(sentence) < options.min_confidence:
+            reason = "unsure"
+        elif any(line.startswith(_OPEN) for line in sentence.lines):
+            reason = "without certificate"
+        elif options.most_words is not None and words + len(forms) > options.most_words:
+            reason = "beyond the limit"
+        if reason:
+            counts[reason] += 1
+            continue
+        known.add(forms)
+        words += len(forms)
+        yield sentence
 
 
 def mean_confidence(sentence: Sentence) -> float:

@@ -25,7 +25,7 @@ from nonproj.cli.arguments import (
     add_max_words,
     add_on_error,
     add_reading,
-    add_tested_tagging,
+    add_tagging,
     with_values,
 )
 from nonproj.cli.command_arguments import add_distil, add_package, add_parse, add_show, add_train
@@ -101,7 +101,7 @@ def _add_evaluate(parser: Arguments) -> None:
     add("--json", action="store_true", help="print all figures as JSON")
     add_on_error(parser)
     add_reading(parser)
-    add_tested_tagging(parser)
+    add_tagging(parser, tested=True)
     add_decoding(parser)
 
 
@@ -167,7 +167,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
         commands.get(options.command, parser).error(f"unknown argument {extra[0]!r}")
     if options.command == "evaluate" and options.model is None:
         parsing = Arguments()
-        add_tested_tagging(parsing)
+        add_tagging(parsing, tested=True)
         add_decoding(parsing)
         for name in (word.partition("=")[0] for word in words):
             if name in parsing.option_names():
@@ -291,7 +291,10 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
         ignore_current_folder()
         escape_terminals()
     try:
-        return _flushed(run, sys.argv[1:] if arguments is None else arguments, arguments is None)
+        try:
+            return run(sys.argv[1:] if arguments is None else arguments, arguments is None)
+        finally:
+            sys.stdout.flush()
     except NonprojError as error:
         sys.stderr.write(f"{name}: {error}\n")
         return EXIT_ERROR
@@ -312,14 +315,6 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
         sys.stderr.write(f"{name}: {place}{one_line(reason)}\n")
         _discard_output()
         return EXIT_ERROR
-
-
-def _flushed(run: Callable[[list[str], bool], int], words: list[str], last: bool) -> int:
-    """Run a program, and flush its output."""
-    try:
-        return run(words, last)
-    finally:
-        sys.stdout.flush()
 
 
 def _run(words: list[str], last: bool) -> int:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any, TextIO
 
-from nonproj.cli import resumable, several
+from nonproj.cli import several
 from nonproj.cli.arguments import with_values
 from nonproj.cli.common import check_outputs, optional_output, progress_bar, reading_rules
 from nonproj.cli.fitting import peek_sentences, warn_of_misfit
@@ -66,8 +66,8 @@ def run(options: argparse.Namespace) -> int:
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     with (source := open_input(first)).closing:
         unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)
-        alone = not to_folder and options.scheduler is None and options.jobs in (None, 1)
-        parse_all = resumable.parse if options.resume else _parse if alone else several.parse
+        alone = not (to_folder or options.resume or options.scheduler) and options.jobs in (None, 1)
+        parse_all = _parse if alone else several.parse
         with _hint(to_folder and text.on_error == STOP):
             totals = parse_all(options, model, decoding, text, source)
     if to_folder:
@@ -108,7 +108,7 @@ def _check_files(options: argparse.Namespace) -> None:
     if options.resume:
         if options.proofs:
             raise ConfigError("--proofs", "cannot be continued; leave out --resume")
-        outputs["--resume"] = resumable.partial_of(options)
+        outputs["--resume"] = several.partial_of(options)
     check_outputs(outputs, inputs, replaceable)
     if options.to_folder:
         several.make_folder(options.output)

@@ -99,5 +99,5 @@ def _load(entry: EntryPoint) -> Any:
 
 def how_to_install(name: str) -> str:
     """Return the message for a command in `WORKBENCH` that is not installed."""
-    command = install_distribution("nonproj-workbench", "workbench")
+    command = install_distribution("workbench")
     return f"'{name}' is a command of the package nonproj-workbench; run: {command}"

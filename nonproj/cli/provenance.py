@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from nonproj.cli.treebanks import describe
 from nonproj.options.config import Config
+from nonproj.workers.partial import file_digest
 
 PACKAGES = ("numpy", "numba", "scipy", "scikit-learn")
 
@@ -35,7 +35,7 @@ def provenance(config: Config, train: str, test: str | None, held_out: int) -> d
         if path:
             data |= {f"{role}_file": Path(path).name, f"{role}_sha256": digest(path)}
     data["held_out_sentences"] = held_out
-    software = {"Python": platform.python_version()} | {name: _version(name) for name in PACKAGES}
+    software = {"Python": platform.python_version()} | {name: version(name) for name in PACKAGES}
     return {"data": data, "software": software}
 
 
@@ -52,14 +52,4 @@ def digest(path: str) -> str | None:
     --------
     >>> digest("-")
     """
-    if path == "-" or not Path(path).is_file():
-        return None
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+    return None if path == "-" or not Path(path).is_file() else file_digest(path)

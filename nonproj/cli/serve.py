@@ -9,15 +9,10 @@ import functools
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nonproj.errors import ConfigError, DependencyError, needs
 from nonproj.model.model import Model
-from nonproj.options.sections import DecodingConfig
 from nonproj.workers.parsing import ModelRef
-
-if TYPE_CHECKING:
-    from nonproj.server.reloading import LoadedModels
 
 MAX_WORDS = 1000
 """Maximum sentence length, unless ``--max-words`` or the model's option is lower: memory grows with its square."""
@@ -34,8 +29,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     try:
+        from nonproj.server.app import ServerOptions
         from nonproj.server.hosts import check_host, check_origin
-        from nonproj.server.run import ServerOptions, run_server
+        from nonproj.server.run import run_server
     except ModuleNotFoundError as error:
         raise DependencyError(needs("the server needs", str(error.name), "server")) from None
     from nonproj.workers.processes import cores
@@ -67,20 +63,17 @@ def name_of(path: str) -> str:
 
 
 @contextlib.contextmanager
-def _load(options: argparse.Namespace) -> Iterator[LoadedModels]:
+def _load(options: argparse.Namespace) -> Iterator[dict[str, ModelRef]]:
     """Copy the models for the duration of the context."""
     from nonproj.server.copies import private_copy
-    from nonproj.server.reloading import LoadedModels
 
     with contextlib.ExitStack() as stack:
-        copies = {name_of(path): stack.enter_context(private_copy(path)) for path in options.models}
-        references = {
-            name: ModelRef.of(copy.path, _decoding(copy.model, options.max_words)) for name, copy in copies.items()
-        }
-        yield LoadedModels(references, [number for copy in copies.values() for number in copy.descriptors])
+        models = {name_of(path): stack.enter_context(private_copy(path)) for path in options.models}
+        yield {name: _reference(model, options.max_words) for name, model in models.items()}
 
 
-def _decoding(model: Model, max_words: int | None) -> DecodingConfig:
+def _reference(model: Model, max_words: int | None) -> ModelRef:
+    """Return the reference from which workers load a model."""
     decoding = model.config.decoding
     limit = min(decoding.max_words, MAX_WORDS) if max_words is None else max_words
-    return dataclasses.replace(decoding, max_words=limit)
+    return ModelRef.of(str(model.path), dataclasses.replace(decoding, max_words=limit))

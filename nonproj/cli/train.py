@@ -42,23 +42,19 @@ log = logging.getLogger("nonproj")
 
 def run(options: argparse.Namespace) -> int:
     """Train a model; Ctrl-C saves the last complete epoch, and ``--resume`` continues from it."""
-    start = Model.load_trained(options.start) if getattr(options, "start", None) else None
+    start = Model.load_trained(options.start) if options.start else None
     config = config_of(options, start)
     files = {"train": options.train or config.treebank.train, "test": options.test or config.treebank.test}
     if not files["train"]:
         raise ConfigError("treebank.train", "no training file; name a treebank")
-    if config.treebank.silver and getattr(options, "related", []):
+    if config.treebank.silver and options.related:
         raise ConfigError("treebank.silver", "excludes related treebanks")
-    options = with_values(options, **files, jobs=_number_of_processes(options))
+    jobs = cores() if options.jobs == -1 else options.jobs or min(2, cores())
+    options = with_values(options, **files, jobs=jobs)
     output, checkpoint = outputs(options, config)
     record = f"{output}.log" if checkpoint and not options.quiet else None
     with reserved(output) if checkpoint else contextlib.nullcontext(), log_file(record, options.resume):
         return _run(options, config, output, checkpoint, start)
-
-
-def _number_of_processes(options: argparse.Namespace) -> int:
-    """Return the number of processes that train: by default two, if there are two cores."""
-    return cores() if options.jobs == -1 else options.jobs or min(2, cores())
 
 
 def _run(
@@ -66,7 +62,6 @@ def _run(
 ) -> int:
     """Train a model on a treebank, and evaluate it on a test file."""
     path, treebanks, partial = options.train, Treebanks(options), config.treebank.partial
-    related = getattr(options, "related", [])
     own = {"require_heads": partial == "none", "ignore_heads": partial == "misc"}
     sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)
     # These files are read now, to report errors before the training.
@@ -78,7 +73,7 @@ def _run(
         log.info("and on %s, parsed automatically: %s", _size(silver), one_line(str(config.treebank.silver)))
         auxiliary = Auxiliary(silver, SILVER)
     else:
-        auxiliary = Auxiliary(_others(treebanks, path, related, [*sentences, *held_out, *test]), RELATED)
+        auxiliary = Auxiliary(_others(treebanks, path, options.related, [*sentences, *held_out, *test]), RELATED)
     words = sum(map(len, chain(sentences, auxiliary.sentences)))
     with resumable(checkpoint, options.resume), training_progress(options, config, words) as progress:
         run = RunOptions(checkpoint, options.resume, progress, options.jobs)
@@ -181,10 +176,10 @@ def outputs(options: argparse.Namespace, config: Config) -> tuple[Path, Path | N
     checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
     held_out, folder = config.treebank.held_out, config.features.folder
     inputs = {"treebank": options.train, "configuration": options.config, "test file": options.test}
-    inputs["model to continue"] = getattr(options, "start", None)
+    inputs["model to continue"] = options.start
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
     inputs["automatically parsed file"] = config.treebank.silver
-    inputs |= {f"related treebank {number}": name for number, name in enumerate(getattr(options, "related", []), 1)}
+    inputs |= {f"related treebank {number}": name for number, name in enumerate(options.related, 1)}
     inputs |= {f"template file {path.name}": str(path) for path in Path(folder or os.devnull).glob("*")}
     beside = {"checkpoint": str(checkpoint), "log": f"{options.output}.log"} if checkpoint else {}
     for path in beside.values():

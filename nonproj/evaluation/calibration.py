@@ -55,14 +55,13 @@ class Outcomes(NamedTuple):
         filled = size > 0
         return float((size * np.abs(mean - right))[filled].sum() / size.sum())
 
-    def noise(self, count: int = BINS, seed: int = 0) -> tuple[float, float]:
+    def noise(self) -> tuple[float, float]:
         """Return the calibration error if the probabilities are true, above 0 because samples are finite.
 
         Its mean, and the error that only one in twenty samples exceeds.
         """
-        rng = np.random.default_rng(seed)
-        draws = rng.random((_DRAWS, len(self.right))) < self.probabilities
-        errors = [Outcomes(self.probabilities, draw).calibration_error(count) for draw in draws]
+        draws = np.random.default_rng(0).random((_DRAWS, len(self.right))) < self.probabilities
+        errors = [Outcomes(self.probabilities, draw).calibration_error() for draw in draws]
         return float(np.mean(errors)), float(np.quantile(errors, 0.95))
 
     def area(self) -> float:

@@ -11,7 +11,6 @@ import logging
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from nonproj.errors import one_line
 from nonproj.evaluation.card import record
@@ -49,23 +48,10 @@ _JUDGED_AT = (10, 50, 200, 800, MOST_WORDS)
 log = logging.getLogger("nonproj")
 
 
-class Misfit(NamedTuple):
-    """The respects in which an input is unknown to a model.
+def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing") -> tuple[list[str], bool]:
+    """Return in which respects sentences are unknown to a model, in words, and whether only in their tags.
 
-    Attributes
-    ----------
-    reasons : tuple of str
-        Each in words; none if the input fits.
-    tags : bool
-        Whether it is about the tags alone, which the model's tagger might replace.
-    """
-
-    reasons: tuple[str, ...] = ()
-    tags: bool = False
-
-
-def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing") -> Misfit:
-    """Return the respects in which sentences are unknown to a model.
+    The model's tagger might replace those.
 
     Parameters
     ----------
@@ -79,14 +65,14 @@ def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing"
     --------
     >>> from nonproj.io.objects import from_words
     >>> model = Model.load("danish.nonproj")  # doctest: +SKIP
-    >>> misfit_of(model, [from_words(["Здравствуйте", "!"])] * 10).reasons  # doctest: +SKIP
-    ('100 % of the letters are in a script that it has not learnt from (Cyrillic)',)
+    >>> misfit_of(model, [from_words(["Здравствуйте", "!"])] * 10)  # doctest: +SKIP
+    (['100 % of the letters are in a script that it has not learnt from (Cyrillic)'], False)
     """
     unknown_tags = "" if tags == "all" else _unknown_tags(model, sentences)
     forms = model.vocabularies.get("form") or model.vocabularies.get("lower") or []
     words = [row[1] for sentence in sentences for row in sentence.rows]
     other = _unknown_script(forms, words) or _other_language(forms, words)
-    return Misfit(tuple(filter(None, (unknown_tags, other))), bool(unknown_tags) and not other)
+    return list(filter(None, (unknown_tags, other))), bool(unknown_tags) and not other
 
 
 def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags: str, remedy: str = "") -> str:

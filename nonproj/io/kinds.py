@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 
-MODEL_MAGIC, OLD_MODEL_MAGIC = b'{"__metadata__":{"nonproj":"', b"\x93nonproj"
-"""The bytes of a model file after its first 8 bytes, and the first bytes of models of earlier versions."""
+MODEL_MAGIC = b'{"__metadata__":{"nonproj":"'
+"""The bytes of a model file after its first 8 bytes."""
 
 A_MODEL = "a model of nonproj; a treebank or a text is expected here"
 """The error for a model given as data."""
@@ -26,7 +26,7 @@ def is_model(beginning: bytes) -> bool:
     >>> is_model(bytes(8) + MODEL_MAGIC + b"5"), is_model(b"1\tRegn")
     (True, False)
     """
-    return beginning[8:].startswith(MODEL_MAGIC) or beginning.startswith(OLD_MODEL_MAGIC)
+    return beginning[8:].startswith(MODEL_MAGIC)
 
 
 def beginning_of(path: str) -> bytes:

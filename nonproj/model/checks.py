@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,47 +32,41 @@ UNFINISHED = "unfinished"
 """In a checkpoint, the name of the state of a component that has not completed its epochs."""
 
 
-class ModelFields(Protocol):
-    """The fields of a `nonproj.model.model.Model`."""
+Header = Mapping[str, Any]
+"""The values of a model's file; their types have been checked."""
 
-    config: Config
-    vocabularies: dict[str, list[str]]
-    templates: dict[str, dict[str, Any]]
-    labels: list[str]
-    weights: dict[str, np.ndarray]
-    meta: dict[str, Any]
-    components: dict[str, dict[str, Any]]
+Weights = Mapping[str, np.ndarray]
 
 
-def defect_of(model: ModelFields) -> str | None:
-    """Return why a parser cannot use this `nonproj.model.model.Model`, or None."""
-    if not model.labels or len(model.labels) > 1 << LABEL_BITS:
+def defect_of(config: Config, header: Header, weights: Weights) -> str | None:
+    """Return why a parser cannot use the options, the values and the arrays of a model's file, or None."""
+    if not header["labels"] or len(header["labels"]) > 1 << LABEL_BITS:
         return f"1 to {1 << LABEL_BITS} labels expected"
-    found = problem(model.labels, LABEL) or _problem_of_history(model.meta) or _problem_of_options(model.config)
+    found = problem(header["labels"], LABEL) or _problem_of_history(header["meta"]) or _problem_of_options(config)
     if found:
         return found
-    for name, strings in model.vocabularies.items():
+    for name, strings in header["vocabularies"].items():
         if name not in ATTRIBUTES and name != FEAT:
             return f"unknown attribute '{name}'"
         if found := problem(strings, VOCABULARY):
             return f"the vocabulary of the attribute '{name}': {found}"
     try:
-        used = check_templates(model.templates, model.config.parts)
+        used = check_templates(header["templates"], config.parts)
     except ConfigError as error:
         return str(error)
     for name in (*used, FEAT):
-        if name not in model.vocabularies:
+        if name not in header["vocabularies"]:
             return f"templates name '{name}', which has no vocabulary"
-    scale = model.meta.get("scale", {})
+    scale = header["meta"].get("scale", {})
     if not isinstance(scale, dict) or not all(type(v) is float and 0 < v < 1e30 for v in scale.values()):
         return "a scale of the weights is not a positive number"
-    problems = _problem_of_components, _problem_of_lines, _problem_of_places, _problem_of_weights
-    return next(filter(None, (find(model) for find in problems)), None)
+    found = _problem_of_components(header["components"]) or _problem_of_lines(header, weights)
+    return found or _problem_of_places(header["labels"], weights) or _problem_of_weights(header["meta"], weights)
 
 
-def _problem_of_components(model: ModelFields) -> str | None:
+def _problem_of_components(components: Mapping[str, Any]) -> str | None:
     """Return why a component is unknown, or None; `nonproj.linear.state.load` checks their states."""
-    for name, state in model.components.items():
+    for name, state in components.items():
         if name not in COMPONENTS and name not in KNOWN and name != UNFINISHED:
             return f"unknown component '{name}'; import the module that registers it"
         if type(state) is not dict:
@@ -79,35 +74,34 @@ def _problem_of_components(model: ModelFields) -> str | None:
     return None
 
 
-def _problem_of_lines(model: ModelFields) -> str | None:
+def _problem_of_lines(header: Header, weights: Weights) -> str | None:
     """Return why the lines of labels cannot be used, or None."""
-    table = model.weights.get("label_lines")
+    table = weights.get("label_lines")
     if table is None:
         return None
-    size = FIRST + len(model.vocabularies.get("pos", ()))
-    if table.dtype != np.int32 or table.shape != (size, size, 2) or "pos" not in attributes_of(model.templates):
+    size = FIRST + len(header["vocabularies"].get("pos", ()))
+    if table.dtype != np.int32 or table.shape != (size, size, 2) or "pos" not in attributes_of(header["templates"]):
         return "the lines of labels do not fit the tags"
     return None
 
 
-def _problem_of_places(model: ModelFields) -> str | None:
+def _problem_of_places(labels: list[str], weights: Weights) -> str | None:
     """Return why the places of labels cannot be used, or None."""
-    places = model.weights.get("label_places")
-    if places is None or (places.dtype == np.uint8 and places.shape == (2, len(model.labels)) and places.any(1).all()):
+    places = weights.get("label_places")
+    if places is None or (places.dtype == np.uint8 and places.shape == (2, len(labels)) and places.any(1).all()):
         return None
     return "the places of labels do not fit the labels"
 
 
-def _problem_of_weights(model: ModelFields) -> str | None:
+def _problem_of_weights(meta: Mapping[str, Any], weights: Weights) -> str | None:
     """Return why a parser cannot use the arrays, or None; integer arrays are not read: their pages stay unmapped."""
-    weights = model.weights
     for name, table in weights.items():
         if name not in TABLES:
             continue
         least = LABEL_BITS + CODE_BITS if name == "labeler" else CODE_BITS
         if found := problem_of_table(table, ("float32", "int16"), least):
             return f"the weights of '{name}' are {found}"
-    is_checkpoint = DONE in model.meta and "parser" not in weights
+    is_checkpoint = DONE in meta and "parser" not in weights
     if not is_checkpoint and not weights.keys() >= TABLES:
         return f"one of the arrays {', '.join(sorted(TABLES))} is missing"
     return None

@@ -38,7 +38,7 @@ import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.io.files import open_binary, unpacked, unwritable
-from nonproj.io.kinds import MODEL_MAGIC, OLD_MODEL_MAGIC, is_model
+from nonproj.io.kinds import MODEL_MAGIC, is_model
 from nonproj.io.strings import NAME, fits
 from nonproj.io.temporary import reason
 
@@ -256,9 +256,6 @@ def _decode(data: bytearray | mmap.mmap, path: str, verified: bool = False) -> C
 
 def _header(data: bytearray | mmap.mmap, path: str) -> tuple[bytes | bytearray, int]:
     """Return the header and its end, after checking its checksum."""
-    if data[: len(OLD_MODEL_MAGIC)] == OLD_MODEL_MAGIC:
-        version = int.from_bytes(data[8:16], "little")
-        raise ModelError(f"{path}: format {version}, from an earlier version of nonproj; retrain the model")
     found = _VERSION.match(data[_START : 2 * _ALIGNMENT])
     if not found:
         raise ModelError(f"{path}: not a model of nonproj")

@@ -169,10 +169,7 @@ class Model:
     def sha256(self) -> str:
         """SHA-256 of the file that the model was read from, or else of the one that `save` would write."""
         if self.path is None:
-            digest = hashlib.sha256()
-            for block in container.chunks(_header(self), self.weights):
-                digest.update(block)
-            return digest.hexdigest()
+            return hashlib.sha256(self.to_bytes()).hexdigest()
         try:
             with open(self.path, "rb") as stream:
                 return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -216,9 +213,9 @@ def _model(contents: container.Contents, file: Path | None = None) -> Model:
         config = Config.from_dict(header["config"])
     except ConfigError as error:
         raise ModelError(f"{path}: has options unknown to this version: {error}") from None
+    if problem := defect_of(config, header, contents.arrays):
+        raise ModelError(f"{path}: cannot be used: {problem}")
     first = (header["vocabularies"], header["templates"], header["labels"])
     model = Model(config, *first, contents.arrays, header["meta"], header["components"])
-    if problem := defect_of(model):
-        raise ModelError(f"{path}: cannot be used: {problem}")
     model.path = file.absolute() if file else None
     return model

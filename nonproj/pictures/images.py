@@ -27,9 +27,9 @@ def converter() -> ModuleType:
     return vl_convert
 
 
-def to_png(picture: Picture, scale: float = SCALE) -> bytes:
+def to_png(picture: Picture) -> bytes:
     """Return a picture as PNG; raise `DependencyError` without the library."""
-    return converter().svg_to_png(to_svg(picture, dark=False), scale=scale)
+    return converter().svg_to_png(to_svg(picture, dark=False), scale=SCALE)
 
 
 def to_pdf(picture: Picture) -> bytes:

@@ -42,6 +42,18 @@ class BusyError(NonprojError):
         self.retry_after = retry_after
 
 
+class TimeLimitError(NonprojError):
+    """A request took too long."""
+
+
+class MemoryLimitError(NonprojError):
+    """A request exceeded the memory limit of a worker."""
+
+
+class GoneError(NonprojError):
+    """The client has disconnected."""
+
+
 @dataclass(eq=False)
 class Ticket:
     """An admitted request.

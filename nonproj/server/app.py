@@ -26,16 +26,15 @@ from starlette.types import ASGIApp
 from nonproj import __version__
 from nonproj.errors import ClusterError, DataError, NonprojError, one_line
 from nonproj.pictures.pages import headers, join_modules, resource
-from nonproj.server.admission import BusyError
+from nonproj.server.admission import BusyError, GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.bodies import parameters_of
 from nonproj.server.connections import Protocol, Writing
 from nonproj.server.hosts import HostCheck
-from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.monitoring import Metrics, Monitor, RequestFacts, record
 from nonproj.server.parameters import check_names, model_name, task_of
 from nonproj.server.pool import WorkerPool
 from nonproj.server.processing import Answer, RequestError, check_health, json_body, respond
-from nonproj.server.receiving import BodyLimits, until_gone
+from nonproj.server.receiving import until_gone
 from nonproj.server.reloading import Reloader
 
 STATUS = (
@@ -52,29 +51,53 @@ STATUS = (
 log = logging.getLogger("nonproj")
 
 
+class ServerOptions(NamedTuple):
+    """The address of the server, and its limits, by the names of the options of ``nonproj serve``.
+
+    Attributes
+    ----------
+    host, port : str and int
+        Port 0 is any free port.
+    jobs : int
+        Number of worker processes.
+    waiting : int
+        Maximum number of waiting requests.
+    timeout : float
+        Target for the response time in seconds, and limit on the processing time.
+    max_bytes : int
+        Maximum size of the body of a request.
+    max_worker_memory : int
+        Memory limit of a worker process, in MiB.
+    allowed_host, allowed_origin : sequence of str
+        See `nonproj.server.hosts.HostCheck`.
+    """
+
+    host: str
+    port: int
+    jobs: int
+    waiting: int
+    timeout: float
+    max_bytes: int
+    max_worker_memory: int
+    allowed_host: Sequence[str]
+    allowed_origin: Sequence[str]
+
+
 class Service(NamedTuple):
-    """The configuration of the application.
+    """The objects that requests need.
 
     Attributes
     ----------
     pool : WorkerPool
-        Prepared by `nonproj.server.processing.prepare` for these models.
-    models : sequence of str
-        The names of the models; the first is the default.
+        Prepared by `nonproj.server.processing.prepare` for the models.
     reloader : Reloader
-        Loads them again on demand.
-    max_bytes : int
-        Maximum size of the body of a request.
-    hosts, origins : sequence of str
-        See `nonproj.server.hosts.HostCheck`.
+        Has the models, of which the first is the default, and loads them again on demand.
+    options : ServerOptions
     """
 
     pool: WorkerPool
-    models: Sequence[str]
     reloader: Reloader
-    max_bytes: int
-    hosts: Sequence[str] = ()
-    origins: Sequence[str] = ()
+    options: ServerOptions
 
 
 def routes() -> list[Route]:
@@ -91,9 +114,10 @@ def routes() -> list[Route]:
 def make_app(service: Service) -> ASGIApp:
     """Return the application."""
     handlers: dict[Any, Any] = {HTTPException: _http_error, NonprojError: _error, Exception: _unexpected}
-    middleware = [Middleware(HostCheck, hosts=service.hosts, origins=service.origins)]
-    if service.origins:
-        middleware.append(Middleware(CORSMiddleware, allow_origins=service.origins, allow_methods=["GET", "POST"]))
+    hosts, origins = service.options.allowed_host, service.options.allowed_origin
+    middleware = [Middleware(HostCheck, hosts=hosts, origins=origins)]
+    if origins:
+        middleware.append(Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"]))
     app = Starlette(routes=routes(), exception_handlers=handlers, middleware=middleware)
     app.state.service, app.state.page = service, _load_page()
     writing = Writing(app)
@@ -123,18 +147,18 @@ async def _page(request: Request) -> Response:
 
 
 async def _models(request: Request) -> Response:
-    service: Service = request.app.state.service
-    return _json(json_body({"models": service.pool.workers.prepared, "default_model": service.models[0]}))
+    models = request.app.state.service.pool.workers.prepared
+    return _json(json_body({"models": models, "default_model": next(iter(models))}))
 
 
 async def _process(request: Request) -> Response:
     service: Service = request.app.state.service
     _refuse_the_crowd(request)
-    given = await parameters_of(request, BodyLimits(service.max_bytes, service.pool.seconds))
+    given = await parameters_of(request, service.options.max_bytes, service.options.timeout)
     check_names(given)
-    name = model_name(given.get("model", ""), service.models)
+    name = model_name(given.get("model", ""), list(service.reloader.models))
     task = task_of(given, service.pool.workers.prepared[name])
-    kind = (name, task.input if task.tokenizer is None else "text", task.tag, task.parse, task.certificates)
+    kind = (name, task.plain and task.plain.format, task.tag, task.parse, task.certificates)
     gone = functools.partial(until_gone, request)
     outcome = await service.pool.call(respond, name, task, kind=kind, size=len(task.data), gone=gone)
     answer: Answer = outcome.value
@@ -145,12 +169,12 @@ async def _process(request: Request) -> Response:
 async def _health(request: Request) -> Response:
     """Return whether a worker responds; if all are busy, that is enough."""
     service: Service = request.app.state.service
-    pool = service.pool
-    well = await pool.workers.check(check_health, service.models[0])
+    pool, models = service.pool, list(service.reloader.models)
+    well = await pool.workers.check(check_health, models[0])
     state: dict[str, Any] = {
         "status": "ok" if well else "no worker is ready",
         "version": __version__,
-        "models": list(service.models),
+        "models": models,
         "workers": pool.workers.size,
         "ready": pool.workers.ready,
         "idle": pool.workers.idle,

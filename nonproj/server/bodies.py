@@ -7,34 +7,33 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 from urllib.parse import parse_qsl
 
 from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
+from python_multipart.multipart import Field, File, FormParser, parse_options_header
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from nonproj.server.processing import RequestError
-from nonproj.server.receiving import BodyLimits, body_of
+from nonproj.server.receiving import body_of
 
 MAX_FIELDS = 50
 
-MAX_PART_HEADER = 4096
-"""Maximum length of a header of a multipart part, and maximum number of headers of all parts together."""
+_LONGEST_TYPE = 4096
+"""Number of characters of the header Content-Type that are read."""
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 _threads = ThreadPoolExecutor(2, "bodies")
 
 
-async def parameters_of(request: Request, limits: BodyLimits) -> dict[str, str]:
-    """Return the parameters of the query and of the form.
+async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dict[str, str]:
+    """Return the parameters of the query and of the form; limits are as for `nonproj.server.receiving.body_of`.
 
     Raises
     ------
     HTTPException, GoneError
-        From `nonproj.server.receiving.body_of`; or the body is not a form (415).
+        From there; or the body is not a form (415).
     RequestError
         It is malformed, or a parameter is given twice.
     """
@@ -47,7 +46,7 @@ async def parameters_of(request: Request, limits: BodyLimits) -> dict[str, str]:
     charset = options.get(b"charset", b"utf-8").decode("latin-1")
     if charset.lower().replace("_", "-") not in ("utf-8", "utf8", "us-ascii"):
         raise HTTPException(415, f"charset: {charset[:40]!r} is not UTF-8")
-    body = await body_of(request, limits)
+    body = await body_of(request, max_bytes, seconds)
     read, arguments = (decoded, ()) if kind == FORM else (multipart, (options.get(b"boundary", b""),))
     form = await asyncio.get_running_loop().run_in_executor(_threads, read, body, *arguments)
     return _unique([*given.items(), *form.items()])
@@ -71,7 +70,7 @@ def media_type(header: str) -> tuple[str, dict[bytes, bytes]]:
     >>> media_type("Multipart/Form-Data; boundary=x")
     ('multipart/form-data', {b'boundary': b'x'})
     """
-    kind, options = parse_options_header(header[:MAX_PART_HEADER])
+    kind, options = parse_options_header(header[:_LONGEST_TYPE])
     return kind.decode("latin-1").strip().lower(), options
 
 
@@ -102,74 +101,33 @@ def multipart(body: bytes, boundary: bytes) -> dict[str, str]:
     """
     if not boundary:
         raise RequestError("malformed form: there is no boundary")
-    form = _Form()
+    fields, ended = list[tuple[bytes, bytes]](), list[bool]()
+
+    def add(part: Field | File) -> None:
+        """Keep a field or a file, which is in memory."""
+        if len(fields) == MAX_FIELDS:
+            raise RequestError(f"more than {MAX_FIELDS} parameters")
+        if isinstance(part, File):
+            part.file_object.seek(0)
+        value = part.file_object.read() if isinstance(part, File) else part.value
+        fields.append((part.field_name or b"", value or b""))
+
     try:
-        parser = MultipartParser(boundary, form.callbacks())
+        limits = {"MAX_MEMORY_FILE_SIZE": len(body)}
+        parser = FormParser(MULTIPART, add, add, lambda: ended.append(True), boundary=boundary, config=limits)
         parser.write(body)
         parser.finalize()
     except (FormParserError, ValueError) as error:
         raise RequestError(f"malformed form: {error}") from None
-    if not form.complete:
+    if not ended:
         raise RequestError("malformed form: its end is missing")
-    return _unique([(name, _text(name, data)) for name, data in form.fields])
+    return _unique([_decoded(*field) for field in fields])
 
 
-def _text(name: str, data: bytearray) -> str:
-    """Return the text of a field or file."""
+def _decoded(name: bytes, data: bytes) -> tuple[str, str]:
+    """Return the name and the text of a field or file."""
+    text = name.decode("utf-8", "replace")
     try:
-        return data.decode("utf-8-sig")
+        return text, data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise RequestError(f"{name[:100]}: byte {error.start} is not UTF-8") from None
-
-
-class _Form:
-    """The parts of a multipart form, from the events of its parser."""
-
-    def __init__(self) -> None:
-        self.fields: list[tuple[str, bytearray]] = []
-        self.complete = False
-        self._name, self._value, self._headers, self._parts = bytearray(), bytearray(), 0, 0
-        self._disposition: bytes | None = None
-        self._data = bytearray()
-
-    def callbacks(self) -> Any:
-        """Return the callbacks of the parser."""
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": lambda data, start, end: self._extend(self._name, data, start, end),
-            "on_header_value": lambda data, start, end: self._extend(self._value, data, start, end),
-            "on_header_end": self._end_header,
-            "on_headers_finished": self._end_headers,
-            "on_part_data": lambda data, start, end: self._data.extend(memoryview(data)[start:end]),
-            "on_end": self._end,
-        }
-
-    def _begin(self) -> None:
-        self._parts += 1
-        if self._parts > MAX_FIELDS:
-            raise RequestError(f"more than {MAX_FIELDS} parameters")
-        self._disposition = None
-
-    def _extend(self, text: bytearray, data: bytes, start: int, end: int) -> None:
-        if len(text) + end - start > MAX_PART_HEADER:
-            raise RequestError(f"malformed form: a header of more than {MAX_PART_HEADER} bytes")
-        text.extend(data[start:end])
-
-    def _end_header(self) -> None:
-        self._headers += 1
-        if self._headers > MAX_PART_HEADER:
-            raise RequestError(f"malformed form: more than {MAX_PART_HEADER} headers")
-        if self._name.lower() == b"content-disposition":
-            self._disposition = bytes(self._value)
-        self._name.clear()
-        self._value.clear()
-
-    def _end_headers(self) -> None:
-        _, options = parse_options_header(self._disposition)
-        if b"name" not in options:
-            raise RequestError("malformed form: a part without a name")
-        self._data = bytearray()
-        self.fields.append((options[b"name"].decode("utf-8", "replace"), self._data))
-
-    def _end(self) -> None:
-        self.complete = True
+        raise RequestError(f"{text[:100]}: byte {error.start} is not UTF-8") from None

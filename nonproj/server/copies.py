@@ -1,8 +1,8 @@
 """A server's own copies of its models, which nobody else can replace or overwrite while it runs.
 
 A worker started later loads the same model as the others, whatever has happened to the file.  On Linux a copy is an
-anonymous file in memory, sealed against changes, whose descriptor workers inherit; they map it, so all share one copy.
-Elsewhere it is a file in a private folder, which is removed at the end.
+anonymous file in memory, sealed against changes, which workers find among the descriptors of the server; they map it,
+so all share one copy.  Elsewhere it is a file in a private folder, which is removed at the end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from nonproj.errors import ModelError
 from nonproj.io.temporary import reason
@@ -22,26 +21,9 @@ from nonproj.model.installed import located
 from nonproj.model.model import Model
 
 
-class ModelCopy(NamedTuple):
-    """A copy of a model file.
-
-    Attributes
-    ----------
-    path : str
-        Its path for this process and for those that inherit the descriptors.
-    descriptors : tuple of int
-    model : Model
-        The model, loaded from the copy.
-    """
-
-    path: str
-    descriptors: tuple[int, ...]
-    model: Model
-
-
 @contextlib.contextmanager
-def private_copy(path: str) -> Iterator[ModelCopy]:
-    """Copy a model file for the duration of the context, and verify all its checksums.
+def private_copy(path: str) -> Iterator[Model]:
+    """Yield a model loaded from a copy of its file, which exists in the context; all its checksums are verified.
 
     Parameters
     ----------
@@ -55,10 +37,7 @@ def private_copy(path: str) -> Iterator[ModelCopy]:
     Model.load_trained(located(path))  # for its messages, before anything is copied
     with contextlib.ExitStack() as stack:
         try:
-            if sys.platform == "linux":
-                copy, descriptors = _in_memory(path, stack)
-            else:
-                copy, descriptors = _in_folder(path, stack)
+            copy = (_in_memory if sys.platform == "linux" else _in_folder)(path, stack)
         except OSError as error:
             raise ModelError(f"{path}: cannot be copied: {reason(error)}") from None
         try:
@@ -67,11 +46,11 @@ def private_copy(path: str) -> Iterator[ModelCopy]:
                 raise ModelError(f"{path}: a checkpoint, not a model")
         except ModelError as error:  # it changed while being copied, or is damaged
             raise ModelError(str(error).replace(copy, path)) from None
-        yield ModelCopy(copy, descriptors, model)
+        yield model
 
 
-def _in_memory(path: str, stack: contextlib.ExitStack) -> tuple[str, tuple[int, ...]]:
-    """Copy a file into an anonymous one."""
+def _in_memory(path: str, stack: contextlib.ExitStack) -> str:
+    """Copy a file into an anonymous one; return its path for the processes of this user."""
     import fcntl
 
     descriptor = os.memfd_create("nonproj-model", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
@@ -80,13 +59,13 @@ def _in_memory(path: str, stack: contextlib.ExitStack) -> tuple[str, tuple[int, 
         shutil.copyfileobj(source, target, 1 << 20)
     seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
-    return f"/proc/self/fd/{descriptor}", (descriptor,)
+    return f"/proc/{os.getpid()}/fd/{descriptor}"
 
 
-def _in_folder(path: str, stack: contextlib.ExitStack) -> tuple[str, tuple[int, ...]]:
-    """Copy a file into a new folder that only this user may read."""
+def _in_folder(path: str, stack: contextlib.ExitStack) -> str:
+    """Copy a file into a new folder that only this user may read; return its path."""
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="nonproj-"))
     copy = Path(folder) / "model"
     shutil.copyfile(path, copy)
     copy.chmod(0o400)
-    return str(copy), ()
+    return str(copy)

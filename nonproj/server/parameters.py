@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from nonproj.server.processing import INPUTS, OUTPUTS, VERSION, RequestError, Task, nearest
+from nonproj.errors import closest
+from nonproj.server.processing import RequestError, Task
+from nonproj.text.formats import LINES, TEXT, WORDS, TextInput
+
+VERSION = "=v2"
+"""The version of CoNLL-U, which may follow its name, as in UDPipe."""
+
+INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "generic_tokenizer")
+OUTPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical")
+TOKENIZER = ("presegmented", "ranges", "breaks", "normalized_spaces")
 
 _OF_UDPIPE = re.compile(r"-ud-\d+\.\d+-\d+$")
 """The end of the names of UDPipe's models: the release of Universal Dependencies, and a date."""
@@ -16,6 +25,12 @@ NO = "none"
 
 NAMES = ("data", "model", "tokenizer", "input", "tagger", "parser", "output", "certificates")
 """All parameters of ``/process``: those of UDPipe, and our own at the end."""
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """Return a suggestion if a known word is similar."""
+    near = closest(word, known)
+    return f"; did you mean {near!r}?" if near else ""
 
 
 def check_names(given: Mapping[str, str]) -> None:
@@ -29,7 +44,7 @@ def check_names(given: Mapping[str, str]) -> None:
     """
     for name in given:
         if name not in NAMES:
-            suggestion = nearest(name, NAMES) or f"; known: {', '.join(NAMES)}"
+            suggestion = _nearest(name, NAMES) or f"; known: {', '.join(NAMES)}"
             raise RequestError(f"unknown parameter {name[:100]!r}{suggestion}")
 
 
@@ -51,7 +66,7 @@ def model_name(given: str, names: Sequence[str]) -> str:
         beginnings += [f"{language}-{treebank[: of_udpipe.start()]}", language]
     found = next(filter(None, ([name for name in names if name.startswith(each)] for each in beginnings)), [])
     if not found:
-        raise RequestError(f"model: {given!r} is unknown{nearest(given, names)}; known: {', '.join(names)}")
+        raise RequestError(f"model: {given!r} is unknown{_nearest(given, names)}; known: {', '.join(names)}")
     return min(found, key=lambda name: (name != given, not name.startswith(f"{given}-")))
 
 
@@ -64,18 +79,22 @@ def task_of(given: Mapping[str, str], components: Sequence[str]) -> Task:
         A value is invalid, the data is missing, or the model lacks the component.
     """
     wanted = {name: given.get(name, NO) != NO for name in ("tokenizer", "tagger", "parser", "certificates")}
-    data, tokenizer = given.get("data"), given.get("tokenizer") if wanted["tokenizer"] else None
     kind, output = (given.get(name, "conllu") for name in ("input", "output"))
-    if data is None:
+    if "data" not in given:
         raise RequestError("data: the parameter is missing")
-    if kind == "generic_tokenizer" and tokenizer is None:
-        tokenizer = ""
     for name in ("tokenizer", "tagger", "parser"):
         if wanted[name] and name not in components:
             raise RequestError(f"{name}: the model has no such component")
     for name, value, known in (("input", kind, INPUTS), ("output", output, OUTPUTS)):
         if value not in known:
-            raise RequestError(f"{name}: {value!r} is not a format{nearest(value, known)}; known: {', '.join(known)}")
-    kind = kind.removesuffix(VERSION)
-    certificates, output = wanted["certificates"], output.removesuffix(VERSION)
-    return Task(data, tokenizer, kind, wanted["tagger"], wanted["parser"], certificates, output)
+            raise RequestError(f"{name}: {value!r} is not a format{_nearest(value, known)}; known: {', '.join(known)}")
+    chosen = given["tokenizer"].split(";") if wanted["tokenizer"] else []
+    if unknown := next((option for option in chosen if option and option not in TOKENIZER), None):
+        hint = f"{_nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
+        raise RequestError(f"tokenizer: {unknown!r} is no option{hint}")
+    plain = TextInput(WORDS) if kind == "horizontal" else None
+    if wanted["tokenizer"] or kind == "generic_tokenizer":
+        form = LINES if "presegmented" in chosen else TEXT
+        plain = TextInput(form, ranges="ranges" in chosen, breaks=form == TEXT and "breaks" in chosen)
+    steps = wanted["tagger"], wanted["parser"], wanted["certificates"]
+    return Task(given["data"], plain, "normalized_spaces" in chosen, *steps, output.removesuffix(VERSION))

@@ -8,12 +8,11 @@ replaced by another, which loads the models first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, NamedTuple
 
 from nonproj.errors import ClusterError, NonprojError
-from nonproj.server.admission import Admission, Ticket
-from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
+from nonproj.server.admission import Admission, GoneError, MemoryLimitError, Ticket, TimeLimitError
 from nonproj.server.starting import Reply
 from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess
@@ -44,8 +43,6 @@ class WorkerPool:
     prepare : tuple
         The first call of every process, a function and its arguments.  Calls find what it has loaded by name, so that a
         waiting call can run in any process.
-    descriptors : sequence of int
-        Open files that every process inherits.
 
     Attributes
     ----------
@@ -53,12 +50,10 @@ class WorkerPool:
         The processes.
     """
 
-    def __init__(
-        self, size: int, waiting: int, seconds: float, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()
-    ):
+    def __init__(self, size: int, waiting: int, seconds: float, prepare: tuple[Any, ...]):
         self.seconds, self._admission = seconds, Admission(waiting, seconds)
         self._queue: dict[Ticket, asyncio.Future[WorkerProcess]] = {}
-        self.workers = ServerWorkers(size, self._admission, prepare, descriptors, self._dispatch)
+        self.workers = ServerWorkers(size, self._admission, prepare, self._dispatch)
         self.workers.failed.add_done_callback(self._fail)
 
     async def __aenter__(self) -> WorkerPool:

@@ -5,40 +5,21 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, advised, closest
+from nonproj.errors import DataError, NonprojError, SentenceMemoryError, SizeError, advised
 from nonproj.evaluation.certificates import left_out, statistics
 from nonproj.evaluation.confidence import confidence_figures
 from nonproj.io import conll
-from nonproj.nlp.text_parser import TextParser
+from nonproj.io.objects import from_words
+from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import tag
 from nonproj.server.memory import is_exhausted, limit_memory
-from nonproj.text.formats import LINES, TEXT, WORDS, TextInput
+from nonproj.text.formats import WORDS, TextInput
 from nonproj.types import Sentence
 from nonproj.workers.parsing import ModelRef, parser_of
-
-VERSION = "=v2"
-"""The version of CoNLL-U, which may follow its name, as in UDPipe."""
-
-INPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "generic_tokenizer")
-OUTPUTS = ("conllu", f"conllu{VERSION}", "horizontal", "vertical")
-NORMALIZED = "normalized_spaces"
-TOKENIZER = ("presegmented", "ranges", "breaks", NORMALIZED)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return a suggestion if a known word is similar.
-
-    Examples
-    --------
-    >>> nearest("tokeniser", ["tagger", "tokenizer"])
-    "; did you mean 'tokenizer'?"
-    """
-    near = closest(word, known)
-    return f"; did you mean {near!r}?" if near else ""
 
 
 class RequestError(NonprojError):
@@ -51,20 +32,20 @@ class Task(NamedTuple):
     Attributes
     ----------
     data : str
-    tokenizer : str or None
-        Options of the tokenizer, separated by ``;``; None if ``data`` is not plain text.
-    input : str
-        One of `INPUTS`.
+    plain : TextInput or None
+        How to read plain text; None if ``data`` is CoNLL-U.
+    normalized : bool
+        Whether to omit the attributes that keep the blanks of plain text.
     tag, parse : bool
     certificates : bool
         Whether to return the statistics of each tree.
     output : str
-        One of `OUTPUTS`.
+        One of `nonproj.server.parameters.OUTPUTS`, without a version.
     """
 
     data: str
-    tokenizer: str | None = None
-    input: str = "conllu"
+    plain: TextInput | None = None
+    normalized: bool = False
     tag: bool = False
     parse: bool = False
     certificates: bool = False
@@ -79,17 +60,8 @@ class Answer(NamedTuple):
     words: int
 
 
-_parsers: dict[ModelRef, TextParser] = {}
-_served: dict[str, ModelRef] = {}
-"""The models of this process: their parsers, and by name their references."""
-
-
-def _parser(reference: ModelRef) -> TextParser:
-    """Return the parser of a model, which stays loaded."""
-    if reference not in _parsers:
-        model = parser_of(reference).model
-        _parsers[reference] = TextParser(model, reference.decoding, reference.tags, name=reference.path)
-    return _parsers[reference]
+_parsers: dict[str, Parser] = {}
+"""The parsers of this process by the names of their models."""
 
 
 def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, list[str]]:
@@ -104,19 +76,19 @@ def prepare(models: Mapping[str, ModelRef], megabytes: int) -> dict[str, list[st
     megabytes : int
         Memory limit of this process from then on: see `nonproj.server.memory.limit_memory`.
     """
-    _served.update(models)
     components = {}
-    for name in models:
+    for name, reference in models.items():
+        _parsers[name] = parser_of(reference)
         check_health(name)
-        has_tagger = _parser(_served[name]).parser.loaded.analyzer is not None
-        components[name] = ["tokenizer", *["tagger"] * has_tagger, "parser"]
+        components[name] = ["tokenizer", *["tagger"] * (_parsers[name].loaded.analyzer is not None), "parser"]
     limit_memory(megabytes)
     return components
 
 
 def check_health(name: str) -> int:
     """Parse a sentence with a model, as a health check, and return its number of words."""
-    return len(_parser(_served[name]).parse(["a", "b", "c", "."]).heads)
+    [(sentence, _)] = _parsers[name].parse_all([from_words(["a", "b", "c", "."])])
+    return len(sentence)
 
 
 def respond(name: str, task: Task) -> Answer:
@@ -135,22 +107,22 @@ def respond(name: str, task: Task) -> Answer:
         The data is malformed; the message names parameters, not options of the command line.
     MemoryError
     """
-    reference = _served[name]._replace(tags="all") if task.tag else _served[name]
+    parser = _parsers[name]
     try:
-        sentences, text, certificates = process(reference, task)
+        sentences, text, certificates = process(parser, task)
     except NonprojError as error:
         if isinstance(error, DataError | SizeError) and not isinstance(error, SentenceMemoryError):
-            limit = f"the server's limit is {_parser(reference).parser.request.max_words}: split it"
+            limit = f"the server's limit is {parser.request.max_words}: split it"
             raise RequestError(advised(error, {**_ADVICE, "decoding.max_words": limit})) from None
         raise
     except Exception:
         if is_exhausted():
             raise MemoryError from None
         raise
-    is_text = task.tokenizer is not None
+    is_text = task.plain is not None and task.plain.format != WORDS
     content: dict[str, Any] = {
         "model": name,
-        "acknowledgements": [f"Tokenizer: {_parser(reference).parser.segmenter.description}."] * is_text,
+        "acknowledgements": [f"Tokenizer: {parser.segmenter.description}."] * is_text,
         "result": text,
     }
     if task.certificates:
@@ -174,12 +146,12 @@ _ADVICE = {
 """Advice to clients in messages about data, by the options that the command line would name."""
 
 
-def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:
+def process(parser: Parser, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:
     """Return the sentences of a request, the text of the result, and the certificates, if they are wanted.
 
     Parameters
     ----------
-    reference : ModelRef
+    parser : Parser
     task : Task
 
     Returns
@@ -193,15 +165,16 @@ def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[
     RequestError, DataError
         The data is malformed.
     """
-    nlp, certificates = _parser(reference), []
-    sentences = _read(nlp, task)
+    sentences, certificates = _read(parser, task), []
+    if task.tag:
+        parser = parser.with_request(tags="all")
     if task.tag and not task.parse:
-        tagged = list(nlp.parser.try_all(sentences, until=tag, results=attrgetter("sentences")))
+        tagged = list(parser.try_all(sentences, until=tag, results=attrgetter("sentences")))
         for error in (result for _, result in tagged if isinstance(result, DataError)):
             raise error
         sentences = [sentence for sentence, _ in tagged]
     if task.parse:
-        parses = list(nlp.parser.parse_all(sentences))
+        parses = list(parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
         texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
     else:
@@ -209,7 +182,7 @@ def process(reference: ModelRef, task: Task) -> tuple[list[Sentence], str, list[
     if task.output in ("horizontal", "vertical"):
         texts = (_only_words(sentence, task.output) for sentence in sentences)
     text = "".join(texts)
-    return sentences, _normalized(text) if NORMALIZED in _options(task.tokenizer) else text, certificates
+    return sentences, _normalized(text) if task.normalized else text, certificates
 
 
 def _only_words(sentence: Sentence, output: str) -> str:
@@ -239,23 +212,11 @@ def _normalized(text: str) -> str:
     return _SPACES.sub(kept, text)
 
 
-def _options(tokenizer: str | None) -> list[str]:
-    """Return the options of the tokenizer."""
-    return [option for option in (tokenizer or "").split(";") if option]
-
-
-def _read(nlp: TextParser, task: Task) -> list[Sentence]:
+def _read(parser: Parser, task: Task) -> list[Sentence]:
     """Return the sentences of the data."""
-    if task.tokenizer is not None:
-        options = _options(task.tokenizer)
-        if unknown := next((option for option in options if option not in TOKENIZER), None):
-            hint = f"{nearest(unknown, TOKENIZER)}; known: {', '.join(TOKENIZER)}"
-            raise RequestError(f"tokenizer: {unknown!r} is no option{hint}")
-        plain = TextInput(LINES if "presegmented" in options else TEXT, ranges="ranges" in options)
-        plain = plain._replace(breaks=plain.format == TEXT and "breaks" in options)
-        return nlp.segment(task.data, plain)
-    if task.input == "horizontal":
-        return nlp.segment(task.data, TextInput(WORDS))
+    if task.plain is not None:
+        limits = parser.request.cut_words, parser.request.max_words
+        return parser.segmenter.segment(task.data, task.plain.within(*limits))
     if not task.data.strip():
         return []
     stream = io.StringIO(task.data if task.data.endswith("\n") else task.data + "\n", newline="")

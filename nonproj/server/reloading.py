@@ -7,9 +7,8 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from typing import NamedTuple
 
 from nonproj.errors import NonprojError, one_line
 from nonproj.server.pool import WorkerPool
@@ -20,23 +19,8 @@ from nonproj.workers.parsing import ModelRef
 log = logging.getLogger("nonproj")
 
 
-class LoadedModels(NamedTuple):
-    """The server's own copies of its models.
-
-    Attributes
-    ----------
-    references : mapping of str to ModelRef
-        The models by name; the first is the default.
-    descriptors : sequence of int
-        Open files that workers inherit.
-    """
-
-    references: Mapping[str, ModelRef]
-    descriptors: Sequence[int] = ()
-
-
-Load = Callable[[], AbstractContextManager[LoadedModels]]
-"""Copies the models for the duration of a context, under the same names at each call."""
+Load = Callable[[], AbstractContextManager[Mapping[str, ModelRef]]]
+"""Copies the models for the duration of a context, under the same names at each call; the first is the default."""
 
 
 class Reloader:
@@ -51,7 +35,8 @@ class Reloader:
 
     Attributes
     ----------
-    models : LoadedModels
+    models : mapping of str to ModelRef
+        The server's own copies of its models, by name.
     results : Counter of str
         Number of reloads by result: ``succeeded`` or ``failed``.
     loaded : float
@@ -77,7 +62,7 @@ class Reloader:
     @property
     def preparation(self) -> tuple[object, ...]:
         """The first call of worker processes."""
-        return prepare, self.models.references, self._megabytes
+        return prepare, self.models, self._megabytes
 
     @contextlib.asynccontextmanager
     async def serving(self, pool: WorkerPool):  # type: ignore[no-untyped-def]
@@ -109,13 +94,13 @@ class Reloader:
 
     async def _reload(self, pool: WorkerPool) -> tuple[str, str]:
         """Load the models once, and return the result and a message about it."""
-        names, stack = ", ".join(self.models.references), ExitStack()
+        names, stack = ", ".join(self.models), ExitStack()
         log.info("reloading %s ...", names)
         try:
             models = await self._copy(stack)
             before, self.models = self.models, models
             try:
-                await pool.workers.replace_all(self.preparation, models.descriptors)
+                await pool.workers.replace_all(self.preparation)
             except BaseException:
                 self.models = before
                 raise
@@ -131,7 +116,7 @@ class Reloader:
             stack.close()
         return "succeeded", f"serving {names}"
 
-    async def _copy(self, stack: ExitStack) -> LoadedModels:
+    async def _copy(self, stack: ExitStack) -> Mapping[str, ModelRef]:
         """Copy the models in a thread, until the stack is closed."""
         copying = asyncio.ensure_future(asyncio.to_thread(lambda: stack.enter_context(self._load())))
         try:

@@ -9,10 +9,9 @@ import os
 import signal
 import socket
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nonproj.server.accepting import bind
-from nonproj.server.app import Service, make_app
+from nonproj.server.app import ServerOptions, Service, make_app
 from nonproj.server.connections import Protocol, allow_files
 from nonproj.server.library import Server, configuration, quieten
 from nonproj.server.pool import WorkerPool
@@ -28,38 +27,6 @@ LAST_REQUEST_SECONDS = 2.0
 _LOCAL = ("http://127.0.0.1:", "http://[::1]:", "unix:")
 
 log = logging.getLogger("nonproj")
-
-
-class ServerOptions(NamedTuple):
-    """The address of the server, and its limits, by the names of the options of ``nonproj serve``.
-
-    Attributes
-    ----------
-    host, port : str and int
-        Port 0 is any free port.
-    jobs : int
-        Number of worker processes.
-    waiting : int
-        Maximum number of waiting requests.
-    timeout : float
-        Target for the response time in seconds, and limit on the processing time.
-    max_bytes : int
-        Maximum size of the body of a request.
-    max_worker_memory : int
-        Memory limit of a worker process, in MiB.
-    allowed_host, allowed_origin : sequence of str
-        See `nonproj.server.hosts.HostCheck`.
-    """
-
-    host: str
-    port: int
-    jobs: int
-    waiting: int
-    timeout: float
-    max_bytes: int
-    max_worker_memory: int
-    allowed_host: Sequence[str]
-    allowed_origin: Sequence[str]
 
 
 def run_server(load: Load, options: ServerOptions) -> None:
@@ -92,14 +59,12 @@ async def _serve(load: Load, options: ServerOptions, listeners: list[socket.sock
     reloader = Reloader(load, options.max_worker_memory)
     control = _Control(reloader)
     async with reloader:
-        models = reloader.models
-        names = list(models.references)
+        names = list(reloader.models)
         log.info("loading %s ...", ", ".join(names))
-        pool = WorkerPool(options.jobs, options.waiting, options.timeout, reloader.preparation, models.descriptors)
+        pool = WorkerPool(options.jobs, options.waiting, options.timeout, reloader.preparation)
         async with pool:
-            service = Service(pool, names, reloader, options.max_bytes, options.allowed_host, options.allowed_origin)
             seconds = int(2 * options.timeout + STOPPING_SECONDS)
-            config = configuration(make_app(service), timeout_graceful_shutdown=seconds)
+            config = configuration(make_app(Service(pool, reloader, options)), timeout_graceful_shutdown=seconds)
             server = control.server = _Server(config, lambda: _announce(names, listeners, options))
             pool.workers.failed.add_done_callback(lambda _: server.fail())
             async with reloader.serving(pool):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import pickle
 import signal
-from collections.abc import Sequence
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -28,8 +27,6 @@ class Preparation:
     ----------
     call : tuple
         A function and its arguments.
-    descriptors : sequence of int
-        Open files that every process inherits.
     threads : Executor
         Their signals are blocked: see `leave_signals_to_the_main_thread`.
 
@@ -43,8 +40,8 @@ class Preparation:
         Those that were started and not killed, including those that are loading.
     """
 
-    def __init__(self, call: tuple[Any, ...], descriptors: Sequence[int], threads: Executor):
-        self._call, self._descriptors, self._threads = call, tuple(descriptors), threads
+    def __init__(self, call: tuple[Any, ...], threads: Executor):
+        self._call, self._threads = call, threads
         self.result: Any = None
         self.seconds = 0.0
         self.processes: set[WorkerProcess] = set()
@@ -52,7 +49,7 @@ class Preparation:
 
     @property
     def in_use(self) -> bool:
-        """Whether processes run or are being started, which need the descriptors."""
+        """Whether processes run or are being started, which need its models."""
         return bool(self.processes) or self._starts > 0
 
     async def start(self) -> WorkerProcess:
@@ -67,7 +64,7 @@ class Preparation:
         began = loop.time()
         self._starts += 1
         try:
-            process = await loop.run_in_executor(self._threads, WorkerProcess, self._descriptors)
+            process = await loop.run_in_executor(self._threads, WorkerProcess)
         except OSError as error:
             raise ClusterError(f"a worker process cannot be started: {reason(error)}") from None
         finally:

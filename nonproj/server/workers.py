@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -49,8 +49,6 @@ class ServerWorkers:
         It is told how many processes are ready, and how long a start takes.
     prepare : tuple
         The first call of every process, a function and its arguments; its result is `prepared`.
-    descriptors : sequence of int
-        Open files that every process inherits.
     released : callable
         Is called when a process becomes idle.
 
@@ -62,14 +60,7 @@ class ServerWorkers:
         Its exception is set when no process is left and none can be started.
     """
 
-    def __init__(
-        self,
-        size: int,
-        admission: Admission,
-        prepare: tuple[Any, ...],
-        descriptors: Sequence[int],
-        released: Callable[[], None],
-    ):
+    def __init__(self, size: int, admission: Admission, prepare: tuple[Any, ...], released: Callable[[], None]):
         self.size, self.replaced = size, Counter[str]()
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._admission, self._released = admission, released
@@ -77,7 +68,7 @@ class ServerWorkers:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed, self._failures = False, 0
         self._threads = ThreadPoolExecutor(5 * size, "worker", initializer=leave_signals_to_the_main_thread)
-        self._current = Preparation(prepare, descriptors, self._threads)
+        self._current = Preparation(prepare, self._threads)
         self._others: list[Preparation] = []  # the one before, and the next one
 
     async def __aenter__(self) -> ServerWorkers:
@@ -99,21 +90,21 @@ class ServerWorkers:
         self.failed.cancel()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    async def replace_all(self, prepare: tuple[Any, ...], descriptors: Sequence[int] = ()) -> None:
+    async def replace_all(self, prepare: tuple[Any, ...]) -> None:
         """Replace all processes by others with another first call; return when these are ready and take all calls.
 
         The old processes finish their calls.  If the new ones cannot be prepared, nothing changes.
 
         Parameters
         ----------
-        prepare, descriptors : tuple and sequence of int
+        prepare : tuple
             See `ServerWorkers`.
 
         Raises
         ------
         NonprojError
         """
-        new = Preparation(prepare, descriptors, self._threads)
+        new = Preparation(prepare, self._threads)
         self._others.append(new)
         try:
             processes = await new.start_all(self.size)
@@ -236,9 +227,7 @@ class ServerWorkers:
         pause = 1.0
         while not self.failed.done() and preparation is self._current:
             try:
-                await self._add()
-                self._failures = 0
-                return
+                process = await preparation.start()
             except NonprojError as error:
                 self._failures += 1
                 log.error("%s", error)
@@ -246,17 +235,15 @@ class ServerWorkers:
                     if not self.failed.done():
                         self.failed.set_exception(ClusterError(f"no worker process can be started: {error}"))
                     return
+            else:
+                self._failures = 0
+                if self._closed or preparation is not self._current:  # all have been replaced meanwhile
+                    preparation.kill(process)
+                else:
+                    self._join([process])
+                return
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_PAUSE)
-
-    async def _add(self) -> None:
-        """Start a process; it becomes idle once it is prepared, unless all are replaced meanwhile."""
-        preparation = self._current
-        process = await preparation.start()
-        if self._closed or preparation is not self._current:
-            preparation.kill(process)
-        else:
-            self._join([process])
 
     def _join(self, processes: list[WorkerProcess]) -> None:
         """Count prepared processes, and let them wait for calls."""

@@ -28,7 +28,6 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.text.formats import TextInput
 from nonproj.text.input import split_text, split_text_units
-from nonproj.text.output import renumber
 from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
@@ -210,22 +209,3 @@ def parse_tasks(
     calls = ((reference, options, task) for _, task in tasks)
     for parsed, (key, _) in zip(in_order(workers, parse_piece, calls, rehearse=True), named, strict=False):
         yield key, parsed
-
-
-class PieceJoiner:
-    """Renumbers the sentences of parsed pieces of plain text.
-
-    Attributes
-    ----------
-    numbered : int
-        Number of sentences so far.
-    """
-
-    def __init__(self, plain: bool):
-        self.plain, self.numbered = plain, 0
-
-    def add(self, parsed: ParsedPiece, document: str = "") -> str:
-        """Return the text of the next piece, ready to be written; ``document`` is as for `renumber`."""
-        text = renumber(parsed.text, self.numbered, document) if self.plain else parsed.text
-        self.numbered += parsed.numbered
-        return text

@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from nonproj import __version__
 from nonproj.errors import FileError
@@ -107,7 +107,10 @@ class JobLog:
         self.path, self.facts = Path(path), facts
 
     def __enter__(self) -> JobLog:
-        self._stream = self._open()
+        try:
+            self._stream = open(open_locked(self.path), "r+b")
+        except BlockingIOError:
+            raise FileError(str(self.path), "another run is writing it") from None
         try:
             self._check()
         except BaseException:
@@ -118,13 +121,6 @@ class JobLog:
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):  # the buffer could not be written, and cannot be now
             self._stream.close()
-
-    def _open(self) -> BinaryIO:
-        """Open and lock the file, which must belong to this user alone."""
-        try:
-            return open(open_locked(self.path), "r+b")
-        except BlockingIOError:
-            raise FileError(str(self.path), "another run is writing it") from None
 
     def _check(self) -> None:
         """Compare the first line with the facts, or write it; find the end of the complete records."""

@@ -157,19 +157,17 @@ class WorkerProcess(Worker):
 
     Parameters
     ----------
-    descriptors : sequence of int
-        Open files that the process inherits, under the same numbers.
     silent : bool
         Whether to suppress the message about compiling, because another worker prints it.
     """
 
-    def __init__(self, descriptors: Sequence[int] = (), silent: bool = False) -> None:
+    def __init__(self, silent: bool = False) -> None:
         self.connection, theirs = Pipe()
         with theirs:
             command = python("-c", _PROGRAM.format(theirs.fileno()))
             variables = environment(**_ONE_THREAD, **({SILENT: "1"} if silent or compiling.told else {}))
-            inherited = [theirs.fileno(), *descriptors]
-            self.process = subprocess.Popen(command, env=variables, pass_fds=inherited, stdin=subprocess.DEVNULL)
+            passed = [theirs.fileno()]
+            self.process = subprocess.Popen(command, env=variables, pass_fds=passed, stdin=subprocess.DEVNULL)
 
     def kill(self) -> None:
         """End the process."""

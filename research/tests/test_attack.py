@@ -185,7 +185,7 @@ def test_a_broken_decoder_is_caught(change, lanes, monkeypatch, tmp_path):
 
 
 def test_a_model_that_is_not_validated_is_caught(lanes, monkeypatch, tmp_path):
-    monkeypatch.setattr(model_module, "defect_of", lambda model: None)
+    monkeypatch.setattr(model_module, "defect_of", lambda *_: None)
     assert len(run_cases(lanes("models"), tmp_path, 300, failures=5).failures) == 5
 
 

@@ -39,3 +39,10 @@ assert scipy.linalg.inv(np.eye(2) * 2)[0, 0] == 0.5
 assert len(scipy.linalg.cython_blas.__pyx_capi__) > 100 and scipy.linalg.cython_blas.__file__
 """
     assert run(program, tmp_path).returncode == 0
+
+
+def test_commands_about_files_import_no_kernels(tmp_path):
+    (tmp_path / "a.conll").write_text("1\tRegn\t_\tN\tN\t_\t0\tROOT\t_\t_\n\n")
+    for words in (["evaluate", "a.conll", "a.conll"], ["show", "a.conll"], ["show", "a.conll", "-o", "a.html"]):
+        program = f"import sys; from nonproj.cli.main import main; assert main({words!r}) == 0"
+        assert run(f"{program}; assert 'numba' not in sys.modules", tmp_path).returncode == 0

@@ -1,12 +1,11 @@
-"""Filters and exports of the page of ``nonproj show``, in a real browser."""
+"""Filters of the page of ``nonproj show``, in a real browser."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from browsing import exported, found, open_report, shown
+from browsing import found, open_report, shown
 from shown import write_report
 from toy import treebank
 
@@ -38,15 +37,15 @@ def page(browser, folder):
 
 
 def test_words(page, folder):
-    """In any case, side by side; the first word is marked and counted, and exported as a row of a table."""
+    """In any case, side by side; the first word is marked and counted."""
     sentences = list(conll.read(folder / "parsed.conllu"))
     form = sentences[4].forms[0]
     words = [(n, i) for n, each in enumerate(sentences, 1) for i, row in enumerate(each.rows, 1) if row[1] == form]
     numbers = sorted({n for n, _ in words})
     assert found(page, form.upper()) == numbers and 5 in numbers and len(numbers) < COUNT
     assert page.find_element(By.ID, "count").text == f"{len(words)} words in {len(numbers)} of {COUNT}"
-    table = [line.split("\t") for line in exported(page, "table").splitlines()]
-    assert [line[1:4] for line in table[1:]] == [[f"toy-{n}", str(i), form] for n, i in words]
+    places = page.execute_script("return sentences.flatMap((s, n) => s.found.map((i) => [n + 1, i + 1]))")
+    assert places == [list(word) for word in words]
     pair = f"{sentences[0].forms[1]}  {sentences[0].rows[2][2]}"
     assert 1 in found(page, pair) and found(page, " ".join(pair.split()[::-1])) != found(page, pair)
     WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 .hit"))
@@ -99,7 +98,6 @@ def test_the_sentence_as_text(page, folder):
     )
     page.find_element(By.CSS_SELECTOR, "#s1 .plain button").click()
     WebDriverWait(page, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 .plain button").text == "copied")
-    assert exported(page, "text").splitlines()[0] == page.find_element(By.CSS_SELECTOR, "#s1 .plain p").text
 
 
 # -- odd files ---------------------------------------------------------------------------------------------------------
@@ -114,30 +112,15 @@ ODD = (
 """Carriage returns, a token of several words, an empty node, a word without head, right to left, no blank line."""
 
 
-def test_every_line_of_an_odd_file_is_exported(browser, tmp_path):
+def test_the_text_of_an_odd_file(browser, tmp_path):
     path = tmp_path / "odd.conllu"
     path.write_bytes(b"\xef\xbb\xbf" + ODD.encode())
     assert main(["show", str(path), "-o", str(tmp_path / "report.html")]) == 0
     open_report(browser, tmp_path)
-    assert exported(browser, "conllu") == ODD.replace("\r", "") + "\n"
     texts = [each.text for each in browser.find_elements(By.CSS_SELECTOR, ".plain p")]
     assert texts == ["a b", "del,", "שלום עולם"]
     assert browser.find_element(By.CSS_SELECTOR, "#s3 .plain p").get_attribute("dir") == "rtl"
     assert found(browser, "שלום עולם") == [3] and found(browser, "di EL ,") == [2]
-
-
-def test_a_model_exports_the_trees_that_it_predicts(browser, tmp_path, capsys):
-    golden = Path(__file__).parents[1] / "golden"
-    words = [str(golden / "input.conll"), "-m", str(golden / "model.nonproj"), "-q"]
-    assert main(["show", *words, "-o", str(tmp_path / "report.html")]) == 0
-    assert (
-        main(
-            ["parse", "-m", str(golden / "model.nonproj"), str(golden / "input.conll"), "-q", "-o", str(tmp_path / "o")]
-        )
-        == 0
-    )
-    open_report(browser, tmp_path)
-    assert exported(browser, "conllu") == (tmp_path / "o").read_text(encoding="utf-8")
 
 
 def wide_report(tmp_path, n: int, form: str = "ord") -> None:
@@ -202,16 +185,5 @@ def test_a_phone(browser, tmp_path, folder):
     try:
         open_report(browser, folder, "#tag=NOUN&differs=any&label=obj")
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-        browser.find_element(By.CSS_SELECTOR, "#export summary").click()
-        box = browser.execute_script("return document.querySelector('#export div').getBoundingClientRect().toJSON()")
-        assert box["left"] >= 0 and box["right"] <= browser.execute_script("return innerWidth")
     finally:
         browser.set_window_size(1200, 900)
-
-
-def test_the_page_has_what_it_exports(folder):
-    """Columns that the page does not draw are in its data once."""
-    text = (folder / "report.html").read_text(encoding="utf-8")
-    data = json.loads(text.split('id="data">')[1].split("</script>")[0])
-    assert data["strings"][0] == "_" and len(set(data["strings"])) == len(data["strings"])
-    assert all("o" not in sentence for sentence in data["sentences"])

@@ -102,9 +102,9 @@ run("evaluate", "-m", "unsure", "spaced.conllu", "--calibration")
 run("show", "out.conllu", "-o", "show.html")
 
 from nonproj.server.processing import Task, process
-from nonproj.workers.parsing import ModelRef
-reference = ModelRef.of("default", nonproj.Model.load("default").config.decoding)
-process(reference, Task("Den hund ser en kat.", tokenizer="", tag=True, parse=True, certificates=True))
+from nonproj.text.formats import TextInput
+task = Task("Den hund ser en kat.", TextInput(), tag=True, parse=True, certificates=True)
+process(nonproj.Parser(nonproj.Model.load("default")), task)
 """
 
 

@@ -21,10 +21,10 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("python_multipart")
 
 from nonproj.model.model import Model  # noqa: E402
+from nonproj.pipeline.parser import Parser  # noqa: E402
 from nonproj.server import connections, processing  # noqa: E402
 from nonproj.server.parameters import model_name  # noqa: E402
 from nonproj.server.processing import RequestError  # noqa: E402
-from nonproj.workers.parsing import ModelRef  # noqa: E402
 
 get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
@@ -223,8 +223,7 @@ def test_strange_errors_near_the_limit_are_those_of_memory(monkeypatch):
     def fail(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
-    reference = ModelRef.of(GOLDEN, Model.load(GOLDEN).config.decoding)
-    monkeypatch.setitem(processing._served, "toy", reference)
+    monkeypatch.setitem(processing._parsers, "toy", Parser(Model.load(GOLDEN)))
     monkeypatch.setattr(processing, "process", fail)
     with pytest.raises(RuntimeError, match="thread"):
         processing.respond("toy", processing.Task(""))

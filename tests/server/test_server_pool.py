@@ -12,8 +12,7 @@ from command import die_once
 from serving import limited, nothing, prepare_at_most, rest, take
 
 from nonproj.errors import ClusterError
-from nonproj.server.admission import BusyError
-from nonproj.server.limits import GoneError, MemoryLimitError, TimeLimitError
+from nonproj.server.admission import BusyError, GoneError, MemoryLimitError, TimeLimitError
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import ATTEMPTS, WorkerPool
 

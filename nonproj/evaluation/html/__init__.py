@@ -3,6 +3,5 @@
 - `items`: sentences with their trees, certificates and confidence, from files or from a model
 - `analysis`: figures and tables of errors, of certificates and of confidence
 - `courses`: the course of dual decomposition on some sentences
-- `columns`: the columns that the page does not draw, but needs to filter by lemma and to export CoNLL-U
 - `page`: one HTML file with all of these, from the template `report.html`, its style and its scripts
 """

@@ -2,11 +2,10 @@
 
 import {shape} from "../../pictures/tree.js";
 import {count, data, find, items, list, make, sentences, state} from "./page.js";
-import {addressOf, readFragment} from "./links.js";
+import {readFragment} from "./links.js";
 import {draw, makeCurrent} from "./drawing.js";
-import {redrawAll, showOnly, syncControls, update} from "./results.js";
+import {change, redrawAll, showOnly, syncControls, update} from "./results.js";
 import {view} from "./analysis.js";
-import {copy, EXPORTS} from "./export.js";
 import {nextTheme} from "../../pictures/theme.js";
 
 function fillSelect(select, names, counts) {
@@ -67,17 +66,11 @@ function legend(compared, sure) {
 }
 
 function toggle(name) {
-  if (find(`only-${name}`).hidden) return;
-  state[name] = !state[name];
-  syncControls();
-  update();
+  if (!find(`only-${name}`).hidden) change({[name]: !state[name]});
 }
 
 function toggleDiffering() {
-  if (find("differs").hidden) return;
-  state.differs = state.differs ? "" : "any";
-  syncControls();
-  update();
+  if (!find("differs").hidden) change({differs: state.differs ? "" : "any"});
 }
 
 function go(step) {
@@ -91,9 +84,7 @@ function go(step) {
 
 function nextOrder() {
   const options = [...find("sort").options].filter((option) => !option.hidden).map((option) => option.value);
-  state.sort = options[(options.indexOf(state.sort) + 1) % options.length];
-  syncControls();
-  update();
+  change({sort: options[(options.indexOf(state.sort) + 1) % options.length]});
 }
 
 const KEYS = {
@@ -109,7 +100,6 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || find("help").open) return;
   const typing = event.target.matches("input[type=search], select, summary");
-  if (event.key === "Escape") find("export").open = false;
   if (event.key === "Escape" && typing) {
     if (event.target.id === "text" && state.text) {
       event.target.value = state.text = "";
@@ -127,11 +117,6 @@ find("text").addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(() => { state.text = find("text").value; update(); }, 150);
 });
-for (const button of document.querySelectorAll("#export button[data-export]")) {
-  button.addEventListener("click", () => { EXPORTS[button.dataset.export](); find("export").open = false; });
-}
-document.addEventListener("click", (event) => { if (!find("export").contains(event.target)) find("export").open = false; });
-find("copy-link").addEventListener("click", () => copy(addressOf(list.current < 0 ? -1 : list.shown[list.current]), find("copy-link")));
 for (const name of ["differs", "label", "tag", "sort"]) find(name).addEventListener("change", (event) => { state[name] = event.target.value; update(); });
 for (const name of ["crossing", "uncertified"]) find(`only-${name}`).addEventListener("click", () => toggle(name));
 find("pair").addEventListener("change", (event) => {

@@ -2,11 +2,10 @@
 
 import {chooseSize, drawTree, visible} from "../../pictures/tree.js";
 import {coveredArcs, showCertificate} from "../../pictures/certificate.js";
-import {data, items, list, make, sentences, several, state} from "./page.js";
+import {copy, data, items, list, make, sentences, several, state} from "./page.js";
 import {writeFragment} from "./links.js";
 import {arcsOf, factsOf} from "./sentences.js";
 import {courseOf} from "./course.js";
-import {copy, textOf} from "./export.js";
 
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries) if (entry.isIntersecting) draw(Number(entry.target.dataset.n));
@@ -106,7 +105,7 @@ function notesOf(sentence) {
 
 /* The sentence as text, with a button that copies it. */
 function plainText(sentence) {
-  const line = make("div", "plain"), text = textOf(sentence), words = make("p", "", text), button = make("button", "quiet", "copy");
+  const line = make("div", "plain"), text = sentence.x, words = make("p", "", text), button = make("button", "quiet", "copy");
   words.dir = sentence.r ? "rtl" : "auto";
   button.title = "copy the sentence";
   button.setAttribute("aria-label", "Copy the sentence");

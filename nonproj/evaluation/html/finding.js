@@ -3,17 +3,6 @@
 import {data, sentences, state} from "./page.js";
 import {factsOf, ORDERS} from "./sentences.js";
 
-const COLUMN = {lemma: 0, xpos: 1, deps: 2, misc: 3};
-
-/* The column of a word of CoNLL-U, other than HEAD and DEPREL; i counts from 0. */
-export function columnIn(sentence, key, i) {
-  if (key === "form") return sentence.w[i];
-  if (key === "upos") return data.tags[(sentence.u || sentence.t)[i]] || "_";
-  if (key === "feats") return data.feats[sentence.f[i]] || "_";
-  const column = sentence.x[COLUMN[key]];
-  return column ? data.strings[column[i]] : "_";
-}
-
 const labelIn = (sentence, tree, i) => data.labels[sentence.l[tree][i]];
 
 /* How the two trees differ in a word: "head", "label" or "". */
@@ -29,7 +18,7 @@ function difference(sentence, i) {
 function wordTests() {
   const tests = [], texts = state.text.toLowerCase().split(/\s+/).filter(Boolean);
   const trees = [state.above, state.beside].filter((tree) => tree >= 0);
-  texts.forEach((text, k) => tests.push((s, i) => ["form", "lemma"].some((key) => i + k < s.w.length && columnIn(s, key, i + k).toLowerCase() === text)));
+  texts.forEach((text, k) => tests.push((s, i) => i + k < s.w.length && [s.w[i + k], data.lemmas[s.m[i + k]]].some((each) => each.toLowerCase() === text)));
   if (state.tag) tests.push((s, i) => data.tags[s.t[i]] === state.tag);
   if (state.label) tests.push((s, i) => trees.some((tree) => labelIn(s, tree, i) === state.label));
   if (state.differs) tests.push((s, i) => (state.differs === "any" ? difference(s, i) !== "" : difference(s, i) === state.differs));

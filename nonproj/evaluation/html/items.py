@@ -8,6 +8,7 @@ import json
 import logging
 import math
 from collections.abc import Iterable, Iterator
+from itertools import tee
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -127,24 +128,17 @@ def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str
     If the text is the same, gold trees may have other tokens and sentences; what is not aligned has no gold head.
     """
     if field == "gold":
-        items, trees = list(items), list(trees)
-        trees = _on_same_words(trees, [item.sentence for item in items])
-    items = iter(items)
-    kept: list[ReportItem] = []
-
-    def sentences() -> Iterator[Sentence]:
-        """Yield the sentences of the items with the trees of one file."""
-        for item in items:
-            kept.append(item)
-            yield _with_heads(item.sentence, item.heads)
-
+        items = list(items)
+        trees = _on_same_words(list(trees), [item.sentence for item in items])
+    items, copies = tee(items)
+    sentences = (_with_heads(item.sentence, item.heads) for item in copies)
     if field == "gold":
-        for tree, _ in paired(trees, sentences()):
-            yield kept.pop()._replace(gold=tree)
+        found = (tree for tree, _ in paired(trees, sentences))
     else:
         whole = (_with_heads(tree.sentence, tree.heads) for tree in from_files(trees))
-        for _, tree in paired(sentences(), whole):
-            yield kept.pop()._replace(other=tree)
+        found = (tree for _, tree in paired(sentences, whole))
+    for tree, item in zip(found, items, strict=True):  # in this order, so that a longer file is an error
+        yield item._replace(gold=tree) if field == "gold" else item._replace(other=tree)
 
 
 def _on_same_words(gold: list[Sentence], parsed: list[Sentence]) -> list[Sentence]:

@@ -4,21 +4,16 @@ import {data, find, list, NONE, state} from "./page.js";
 
 const SWITCHES = ["crossing", "uncertified"], CHOICES = ["differs", "label", "tag", "sort"];
 
-/* The state as the fragment of the page's address; `n` is the number of a sentence, from 0, or -1. */
-function fragmentOf(n) {
+function fragment() {
   const parts = new URLSearchParams(), only = SWITCHES.filter((name) => state[name]).join(",");
   const pair = data.pairs.findIndex(([above, beside]) => above === state.above && beside === state.beside);
-  const values = {text: state.text, differs: state.differs, label: state.label, tag: state.tag, only, sort: state.sort === "file" ? "" : state.sort, pair: pair > 0 ? pair : "", s: n < 0 ? "" : n + 1};
+  const values = {text: state.text, differs: state.differs, label: state.label, tag: state.tag, only, sort: state.sort === "file" ? "" : state.sort, pair: pair > 0 ? pair : "", s: list.current < 0 ? "" : list.shown[list.current] + 1};
   for (const [name, value] of Object.entries(values)) if (value !== "") parts.set(name, value);
   return parts.toString();
 }
 
-export function addressOf(n) {
-  return `${location.href.split("#")[0]}#${fragmentOf(n)}`;
-}
-
 export function writeFragment() {
-  const wanted = addressOf(list.current < 0 ? -1 : list.shown[list.current]).replace(/#$/, "");
+  const wanted = `${location.href.split("#")[0]}#${fragment()}`.replace(/#$/, "");
   if (wanted !== location.href) history.replaceState(null, "", wanted || "#");
 }
 

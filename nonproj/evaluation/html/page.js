@@ -20,3 +20,19 @@ export function make(name, className, text) {
   if (text !== undefined) made.textContent = visible(text);
   return made;
 }
+
+export async function copy(text, button) {
+  const old = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // the page's place has no clipboard, or it is not permitted
+    const area = make("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  button.textContent = "copied";
+  setTimeout(() => { button.textContent = old; }, 1200);
+}

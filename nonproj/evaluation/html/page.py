@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from nonproj.errors import one_line
 from nonproj.evaluation.html.analysis import Table, Tile, analyse
-from nonproj.evaluation.html.columns import Numbering, columns_of
-from nonproj.evaluation.html.items import ReportItem
+from nonproj.evaluation.html.items import ReportItem, comment
+from nonproj.io.copies import as_conllu, surface_tokens
 from nonproj.pictures.content import partial_heads, shown
 from nonproj.pictures.fonts import is_right_to_left
 from nonproj.pictures.pages import join_modules, policy, resource
@@ -38,6 +38,21 @@ class SourceNames(NamedTuple):
     other: str | None = None
 
 
+class Numbering(dict[str, int]):
+    """The number of each string, in the order of first use.
+
+    Examples
+    --------
+    >>> numbers = Numbering({"": 0})
+    >>> numbers["a"], numbers["b"], numbers["a"], list(numbers)
+    (1, 2, 1, ['', 'a', 'b'])
+    """
+
+    def __missing__(self, text: str) -> int:
+        self[text] = len(self)
+        return self[text]
+
+
 def page_data(
     items: Iterable[ReportItem], names: SourceNames, tiles: Sequence[Tile], tables: Sequence[Table]
 ) -> dict[str, Any]:
@@ -54,17 +69,16 @@ def page_data(
     -------
     dict
         ``trees`` with their names; ``pairs`` of trees that can be shown together and the initial one, ``beside``; the
-        strings ``labels``, ``tags``, ``feats`` and ``strings``; ``tiles``, ``tables``; and ``sentences``, each with
-        ``w`` (forms), ``t`` (tags) and ``f`` (features), ``h`` (heads of each tree), ``l`` (labels of each tree), ``i``
-        (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q`` (confidence of the whole tree), ``s``
-        (`CERTIFICATE`), ``r`` (from right to left), ``n`` (notes of an audit), and what
-        `nonproj.evaluation.html.columns` and `nonproj.evaluation.html.courses` add.
+        strings ``labels``, ``tags``, ``feats`` and ``lemmas``; ``tiles``, ``tables``; and ``sentences``, each with
+        ``w`` (forms), ``t`` (tags), ``f`` (features) and ``m`` (lemmas), ``h`` (heads of each tree), ``l`` (labels of
+        each tree), ``x`` (its text), ``i`` (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q``
+        (confidence of the whole tree), ``s`` (`CERTIFICATE`), ``r`` (from right to left), ``n`` (notes of an audit),
+        and what `nonproj.evaluation.html.courses` adds.
     """
-    labels, tags, feats, strings = (Numbering({"": 0}), Numbering({"": 0}), Numbering({"": 0}), Numbering({"_": 0}))
-    sentences = [_sentence(item, labels, tags, feats) | columns_of(item, strings, tags) for item in items]
+    numbers = {name: Numbering({"": 0}) for name in ("labels", "tags", "feats", "lemmas")}
+    sentences = [_sentence(item, **numbers) for item in items]
     trees, pairs, beside = _trees(names)
-    data = {"trees": trees, "pairs": pairs, "beside": beside}
-    data |= {"labels": list(labels), "tags": list(tags), "feats": list(feats), "strings": list(strings)}
+    data = {"trees": trees, "pairs": pairs, "beside": beside} | {name: list(each) for name, each in numbers.items()}
     return data | {"tiles": list(tiles), "tables": list(tables), "sentences": sentences}
 
 
@@ -89,7 +103,9 @@ def _short(path: str) -> str:
     return "standard input" if path == "-" else one_line(PurePath(path).name) or path
 
 
-def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbering) -> dict[str, Any]:
+def _sentence(
+    item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbering, lemmas: Numbering
+) -> dict[str, Any]:
     """Return a sentence as read by the script."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
@@ -98,9 +114,11 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
         "w": item.sentence.forms,
         "t": [tags[shown(row[3]) or shown(row[4])] for row in rows],
         "f": [feats[shown(row[5])] for row in rows],
+        "m": [lemmas[shown(row[2])] for row in rows],
         "h": [heads for heads, _ in trees],
         "l": [[labels[shown(label)] for label in each] for _, each in trees],
         "p": item.sentence.line,
+        "x": _text(item),
     }
     if item.name:
         data["i"] = item.name
@@ -114,6 +132,13 @@ def _sentence(item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbe
     if is_right_to_left(item.sentence.forms):
         data["r"] = 1
     return data
+
+
+def _text(item: ReportItem) -> str:
+    """Return the text of a sentence: its comment, or its tokens with blanks where MISC has no ``SpaceAfter=No``."""
+    tokens = ((form, misc.split("|")) for form, misc, _ in surface_tokens(as_conllu(item.sentence)))
+    text = "".join(form if "SpaceAfter=No" in attributes else f"{form} " for form, attributes in tokens)
+    return comment(item.sentence, "text") or text.strip()
 
 
 CERTIFICATE = (
@@ -142,7 +167,7 @@ def render(data: dict[str, Any], title: str) -> str:
     return re.sub(r"\{(policy|title|style|script|data)\}", lambda match: parts[match[1]], page)
 
 
-_MODULES = "tree certificate page links sentences finding export course drawing results analysis"
+_MODULES = "tree certificate page links sentences finding course drawing results analysis"
 SCRIPTS = tuple(
     ("pictures" if name in ("tree", "certificate", "theme") else "evaluation.html", f"{name}.js")
     for name in (*_MODULES.split(), "theme", "controls")

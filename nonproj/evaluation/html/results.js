@@ -10,12 +10,15 @@ export function syncControls() {
   for (const name of ["crossing", "uncertified"]) find(`only-${name}`).setAttribute("aria-pressed", state[name]);
 }
 
-/* Filter anew, without what was chosen before. */
-export function showOnly(changes) {
-  Object.assign(state, NONE, changes);
+/* Change some filters or the order. */
+export function change(changes) {
+  Object.assign(state, changes);
   syncControls();
   update();
 }
+
+/* Filter anew, without what was chosen before. */
+export const showOnly = (changes) => change({...NONE, ...changes});
 
 export function redrawAll() {
   for (const [n, item] of items) placehold(item, sentences[n]);

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 
 from nonproj.errors import NonprojError, one_line
 from nonproj.server.hosts import HostCheck
-from nonproj.server.receiving import BodyLimits, body_of
+from nonproj.server.receiving import body_of
 from nonproj_workbench.annotation.draft import EditError
 from nonproj_workbench.annotation.page import load_page
 from nonproj_workbench.annotation.session import ChangedError, Session
@@ -140,7 +140,7 @@ async def _content(request: Request) -> dict[str, Any]:
     _check_token(request, request.headers.get("x-token", ""))
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "an edit is JSON: Content-Type: application/json")
-    body = await body_of(request, BodyLimits(MOST_BYTES, BODY_SECONDS))
+    body = await body_of(request, MOST_BYTES, BODY_SECONDS)
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):

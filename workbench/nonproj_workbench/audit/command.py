@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 from nonproj.workers.partial import JobLog, Record, file_digest, task_digest
-from nonproj.workers.pool import InProcess, in_order
+from nonproj.workers.pool import in_order
 from nonproj_workbench.audit.folds import Fold, predict_fold, read_predictions
 from nonproj_workbench.audit.nuclei import variations
 from nonproj_workbench.audit.output import marked, without_misc, write_table
@@ -198,13 +197,11 @@ def predict_all(
     if not options.resume:
         for path in _temporary(options, folder):
             path.unlink(missing_ok=True)
-    workers: Any = worker_pool(options)
-    workers = InProcess() if isinstance(workers, nullcontext) else workers
     paths, others = tuple(options.treebanks), tuple(options.others)
     checkpoints = [str(path) for path in _temporary(options, folder)[1:]]
     shared, given = (paths, others, rules, config, options.folds), (options.model or "", options.on_error)
     folds = [Fold(*shared, k, checkpoint, options.resume, *given) for k, checkpoint in enumerate(checkpoints)]
-    with JobLog(folder / PARTIAL, _facts(options, config)) as partial, workers as pool:
+    with JobLog(folder / PARTIAL, _facts(options, config)) as partial, worker_pool(options) as pool:
         done = {record.task for record in partial.records()}
         left = [fold for fold in folds if task_digest(fold.number) not in done]
         if done:
