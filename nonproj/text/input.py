@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 from nonproj.errors import DataError
 from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.text.formats import TextInput
-from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
+from nonproj.text.formats import TextInput, TextPiece
+from nonproj.text.pieces import MAX_PARAGRAPH, Splitter
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
@@ -122,7 +122,7 @@ def _read(pieces: Iterator[Any], segmenter: Segmenter, options: TextInput) -> It
         if isinstance(piece, MalformedUnit):
             yield piece
             continue
-        for sentence in piece.read(segmenter, options, number + 1):
+        for sentence in segmenter.sentences(piece, options, number + 1):
             number += 1
             yield sentence
 

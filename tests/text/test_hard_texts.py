@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hard_texts import PATHOLOGICAL
+from restoring import restore
 
 import nonproj
 from nonproj.automata.compiled import compiled_starts, count_work
@@ -31,7 +32,6 @@ from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text
 from nonproj.text.languages import LANGUAGES
 from nonproj.text.multiword import Multiwords
-from nonproj.text.output import restore
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import best_arborescence, counted_arborescence

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hard_texts import NASTY
 from instances import seeds
+from restoring import restore
 
 from nonproj.text import multiword_model
 from nonproj.text.corpus import SurfaceToken
@@ -27,7 +28,6 @@ from nonproj.text.multiword_model import (
     learn,
 )
 from nonproj.text.multiword_segments import COPY, Edit, divide, divisions, edit_of
-from nonproj.text.output import restore
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 

@@ -9,6 +9,7 @@ import naive_text as naive
 import numpy as np
 import pytest
 from instances import seeds
+from restoring import restore
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
@@ -18,7 +19,7 @@ from nonproj.text.characters import KINDS, characters
 from nonproj.text.corpus import SurfaceToken, raw_text, surface
 from nonproj.text.formats import TextInput
 from nonproj.text.layout import ONE_BLANK, WRAPPED, Text, lay_out, spans
-from nonproj.text.output import CERTAIN, restore
+from nonproj.text.output import CERTAIN
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.tokens import ALWAYS, SOMETIMES
