@@ -86,7 +86,7 @@ class UnicodeRules:
     >>> from nonproj.text.languages import LANGUAGES
     >>> from nonproj.text.layout import lay_out, spans
     >>> text, rules = "Hr. Bo kom kl. 10.30. Han gik.", UnicodeRules(language=LANGUAGES["da"])
-    >>> layout = Text(*lay_out(characters(text)))
+    >>> layout = lay_out(text)
     >>> start, end = spans(layout, rules.token_ends(text, layout))
     >>> [text[a:b] for a, b in zip(start, end)]
     ['Hr.', 'Bo', 'kom', 'kl.', '10.30', '.', 'Han', 'gik', '.']

@@ -20,7 +20,6 @@ from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
-from nonproj.text.characters import characters
 from nonproj.text.entities import decoded
 from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput, TextPiece
 from nonproj.text.languages import LANGUAGES, Language, recognised
@@ -137,7 +136,7 @@ class Segmenter(Fitted):
         """
         text = piece.text
         plain, place = decoded(text) if "&" in text else (text, None)
-        layout = Text(*lay_out(characters(plain, piece.path)))
+        layout = lay_out(plain, piece.path)
         if not len(layout.start):
             return []
         changed = options.breaks or options.format == TOKENS

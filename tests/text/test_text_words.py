@@ -15,10 +15,10 @@ from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
-from nonproj.text.characters import KINDS, characters
+from nonproj.text.characters import KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text, surface
 from nonproj.text.formats import TextInput
-from nonproj.text.layout import ONE_BLANK, WRAPPED, Text, lay_out, spans
+from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
 from nonproj.text.output import CERTAIN
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.token_table import TokenTable, token_table
@@ -87,7 +87,7 @@ def test_tokens_that_are_parts_of_words_are_learnt():
 def test_scores_equal_the_twin(seed):
     chance, random_numbers = random.Random(seed), np.random.default_rng(seed)
     text = "".join(chance.choice(["a", "b", "B", "ab", "1", " ", " ", "  ", "\n", "\n\n"]) for _ in range(60))
-    layout = Text(*lay_out(characters(text)))
+    layout = lay_out(text)
     if not len(layout.start):
         return
     separate = random_numbers.random(len(text)) < (0.3 if seed % 2 else 0)
@@ -105,7 +105,7 @@ def test_scores_equal_the_twin(seed):
 def test_open_places_are_blanks_and_ends_of_filled_lines():
     """No line that is not full, no second blank and no paragraph is inside a word; nor are characters, unless asked."""
     text = "aaaa bb  cc dd\nee ff\ngggggggggg h.\n\nj"
-    layout = Text(*lay_out(characters(text)))
+    layout = lay_out(text)
     start, end = layout.start, layout.end
     units = TokenTable(*token_table(layout, start, end))
     after = [text[a:b] for a, b in zip(start, end, strict=True)]
@@ -120,7 +120,7 @@ def test_open_places_are_blanks_and_ends_of_filled_lines():
 @pytest.mark.parametrize("size", [500, 5000])
 def test_the_lexicon_is_asked_in_linear_time(size):
     """Every unit and pair is known, which is the worst case: words have up to twelve units all the same."""
-    layout = Text(*lay_out(characters("a " * size)))
+    layout = lay_out("a " * size)
     units = TokenTable(*token_table(layout, layout.start, layout.end))
     found = _match(units, np.ones(size, np.bool_), np.full(1 << 8, 3, np.uint8))
     assert (found.before // 128).max() == 12 and (found.across // 128).max() == 12
@@ -170,7 +170,7 @@ def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
     sentence = with_blanks.using(with_margins=True).segment(text)[0]
     assert with_blanks.segment(text)[0].boundary_margins is None
     assert len(sentence.boundary_margins) == len(sentence.forms) + 1
-    found = with_blanks.finder.tokens(Text(*lay_out(characters(text)))).log_odds
+    found = with_blanks.finder.tokens(lay_out(text)).log_odds
     assert (found > 0).all() and found.max() < CERTAIN
     assert sentence.boundary_margins[1:, 0].tolist() == found.tolist()
 
@@ -222,5 +222,5 @@ def test_lines_are_broken_before_whole_chunks():
     raw = raw_text([[words, words]])
     lines = raw.text.split("\n")
     assert lines[:2] == ["a" * 77, "bb, cc"] and max(map(len, lines)) <= 80
-    blanks = Text(*lay_out(characters(raw_text([[words] * 9]).text))).blanks
+    blanks = lay_out(raw_text([[words] * 9]).text).blanks
     assert set(blanks[:-1].tolist()) <= {ONE_BLANK, WRAPPED}
