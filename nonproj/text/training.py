@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import ModelError
 from nonproj.kernels.kernel import kernel
+from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
@@ -144,25 +145,27 @@ def train(
     paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> TextModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
-    bits, epochs = options.bits, options.epochs
     plain = TrainingText(raw_text(paragraphs))
     chances = (generator(seed, Stream.VARIED_TEXT, copy) for copy in range(COPIES))
-    varied = [TrainingText(raw_text(paragraphs, chance)) for chance in chances]
-    tables = {"candidate": possible_ends([plain, *varied])}
-    for corpus in (plain, *varied):
-        corpus.divide(tables["candidate"])
-    tables["known"] = known_tokens(plain)
-    lexicon = tables["candidate"], tables["known"]
-    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
-    steps = LogisticOptions(bits, epochs, LEARNING_RATE, N_OF_CLASSES)
-    tables["tokens"] = _fit(found, steps, generator(seed, Stream.TOKENS), lambda loop: progress(loop, "tokens"))
-    blanks = plain.has_words_with_blanks()
-    if blanks or (tables["candidate"] == ALWAYS).any():
-        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
+    texts = [plain, *(TrainingText(raw_text(paragraphs, chance)) for chance in chances)]
+    candidate = possible_ends(texts)
+    for text in texts:
+        text.divide(candidate)
+
+    def learn(examples: list[tuple[np.ndarray, np.ndarray]], stream: Stream, name: str, first: int = 0) -> np.ndarray:
+        """Return weights learnt from features and gold decisions."""
+        rows, gold = concatenated_columns(examples)
+        steps = LogisticOptions(options.bits, options.epochs, LEARNING_RATE, first)
+        return fit(rows, gold, steps, generator(seed, stream), lambda loop: progress(loop, name))
+
+    known, blanks = known_tokens(plain), plain.has_words_with_blanks()
+    found = [token_examples(text.layout, text.raw.token_ends, candidate, known, options.bits) for text in texts]
+    tables = {"candidate": candidate, "known": known, "tokens": learn(found, Stream.TOKENS, "tokens", N_OF_CLASSES)}
+    if blanks or (candidate == ALWAYS).any():
+        found, counts = _word_examples(paragraphs, candidate, blanks, options.bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        steps = LogisticOptions(bits, epochs, LEARNING_RATE)
-        tables["words"] = _fit(examples, steps, generator(seed, Stream.WORDS), lambda loop: progress(loop, "words"))
-    tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, progress)
+        tables["words"] = learn(found, Stream.WORDS, "words")
+    tables |= learn_sentences(paragraphs, candidate, options, seed, progress)
     return TextModels(tables, blanks, 0.0)
 
 
@@ -214,28 +217,12 @@ def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s) -> Uint32s:
 
 def _word_examples(
     paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, blanks: bool, bits: int
-) -> tuple[Iterator[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
     """Return features and gold decisions of each fold, and the counts of words, from text as it is."""
     folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
     counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
-    everything = np.sum(counts, axis=0)
-
-    def examples() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield features and gold decisions, fold by fold, so that not all tables are in memory together."""
-        for fold, own in zip(folds, counts, strict=True):
-            units = fold.unit_table()
-            lexicon = np.minimum(everything - own, 255).astype(np.uint8)
-            yield word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits)
-
-    return examples(), everything
-
-
-def _fit(
-    parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    options: LogisticOptions,
-    rng: np.random.Generator,
-    progress: Callable[[Any], Any],
-) -> np.ndarray:
-    """Return weights learnt from features and gold decisions in parts."""
-    rows, gold = map(np.concatenate, zip(*parts, strict=True))
-    return fit(rows, gold, options, rng, progress)
+    everything, examples = np.sum(counts, axis=0), []
+    for fold, own in zip(folds, counts, strict=True):
+        units, lexicon = fold.unit_table(), np.minimum(everything - own, 255).astype(np.uint8)
+        examples.append(word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits))
+    return examples, everything
