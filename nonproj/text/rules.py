@@ -81,9 +81,9 @@ class UnicodeRules:
 
     Examples
     --------
-    >>> from nonproj.text.languages import LANGUAGES
+    >>> from nonproj.text.languages import languages
     >>> from nonproj.text.layout import lay_out, spans
-    >>> text, rules = "Hr. Bo kom kl. 10.30. Han gik.", UnicodeRules(language=LANGUAGES["da"])
+    >>> text, rules = "Hr. Bo kom kl. 10.30. Han gik.", UnicodeRules(language=languages()["da"])
     >>> layout = lay_out(text)
     >>> start, end = spans(layout, rules.token_ends(text, layout))
     >>> [text[a:b] for a, b in zip(start, end)]

@@ -22,7 +22,7 @@ from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.entities import decoded
 from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput, TextPiece
-from nonproj.text.languages import LANGUAGES, Language, recognised
+from nonproj.text.languages import Language, languages, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.multiword_model import BITS
@@ -230,9 +230,9 @@ def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | Non
     """Return the rules for the language that an option names, or for the treebank's."""
     if code == "auto":
         return recognised(form for sentence in sentences for form in sentence.forms)
-    if code is not None and code not in LANGUAGES:
-        raise ConfigError("segmenter.language", f"{code} is invalid, null, auto, {', '.join(LANGUAGES)} expected")
-    return LANGUAGES[code] if code else None
+    if code is not None and code not in languages():
+        raise ConfigError("segmenter.language", f"{code} is invalid, null, auto, {', '.join(languages())} expected")
+    return languages()[code] if code else None
 
 
 def _described(rules: UnicodeRules) -> str:

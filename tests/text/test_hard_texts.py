@@ -30,14 +30,14 @@ from nonproj.text import addresses, layout, rules
 from nonproj.text.characters import characters
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text
-from nonproj.text.languages import LANGUAGES
+from nonproj.text.languages import languages
 from nonproj.text.multiword import Multiwords
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import best_arborescence, counted_arborescence
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model.nonproj"
-DANISH = Segmenter(UnicodeRules(["bl.a.", "f.eks."], LANGUAGES["da"]), Multiwords.fit([]), "rules")
+DANISH = Segmenter(UnicodeRules(["bl.a.", "f.eks."], languages()["da"]), Multiwords.fit([]), "rules")
 
 
 class Counted(list):

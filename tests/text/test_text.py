@@ -22,7 +22,7 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text import input as text_input
 from nonproj.text.formats import FORMATS, TextInput
 from nonproj.text.input import read_text, split_text
-from nonproj.text.languages import LANGUAGES
+from nonproj.text.languages import languages
 from nonproj.text.multiword import Multiwords
 from nonproj.text.output import renumber
 from nonproj.text.rules import UnicodeRules
@@ -482,7 +482,7 @@ def test_no_mark_is_separated_from_its_base(trained, text, form):
             position + k for k in range(1, len(cluster)) if cluster[k - 1 : k + 1].strip() == cluster[k - 1 : k + 1]
         )
         position += len(cluster)
-    danish = Segmenter(UnicodeRules(["が.", "1."], LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    danish = Segmenter(UnicodeRules(["が.", "1."], languages()["da"]), Multiwords.fit([]), "rules")
     for segmenter in (trained, Segmenter.unicode(), danish):
         for sentence in segmenter.segment(text, TextInput(form, ranges=True)):
             for row in sentence.rows:
@@ -523,12 +523,12 @@ def test_a_mark_that_begins_a_paragraph_belongs_to_it(mark):
     ],
 )
 def test_danish_abbreviations_do_not_end_sentences(text, abbreviations):
-    danish = Segmenter(UnicodeRules(language=LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    danish = Segmenter(UnicodeRules(language=languages()["da"]), Multiwords.fit([]), "rules")
     (sentence,) = danish.segment(text)
     assert [form for form in sentence.forms if form[-1] == "."] == [*abbreviations, "."]
 
 
 def test_danish_words_like_abbreviations_end_sentences():
-    danish = Segmenter(UnicodeRules(language=LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    danish = Segmenter(UnicodeRules(language=languages()["da"]), Multiwords.fit([]), "rules")
     found = danish.segment("Den er min. Han kom. Oplys kundenr... Hun er hans fru. Ja.")
     assert [each.forms[-2] for each in found] == ["min", "kom", "kundenr", "fru", "Ja"]
