@@ -32,8 +32,6 @@ class SurfaceToken(NamedTuple):
         Whether a blank follows.
     words : tuple of str
         The words of a multiword token; empty for a word.
-    misc : str
-        The column MISC.
     tag : int
         Of `word_class`; for a multiword token, that of its first verb, or else of its first word.
     """
@@ -41,7 +39,6 @@ class SurfaceToken(NamedTuple):
     form: str
     blank: bool
     words: tuple[str, ...] = ()
-    misc: str = "_"
     tag: int = 0
 
 
@@ -92,7 +89,7 @@ def surface(sentence: Sentence) -> list[SurfaceToken]:
         words = tuple(row[1] for row in rows) if count > 1 else ()
         classes = [word_class(row) for row in rows]
         tag = next((c for c in classes if c and c % 2 == 0), classes[0])
-        found.append(SurfaceToken(form, "SpaceAfter=No" not in misc.split("|"), words, misc, tag))
+        found.append(SurfaceToken(form, "SpaceAfter=No" not in misc.split("|"), words, tag))
         first += count
     return found
 

@@ -112,19 +112,14 @@ def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | MalformedUnit]:
     """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
-    return _read(split_text_units(source, options, 0), segmenter, options)
-
-
-def _read(pieces: Iterator[Any], segmenter: Segmenter, options: TextInput) -> Iterator[Any]:
-    """Yield the sentences of pieces, numbered throughout, and what is between these."""
     number = 0
-    for piece in pieces:
+    for piece in split_text_units(source, options, 0):
         if isinstance(piece, MalformedUnit):
             yield piece
-            continue
-        for sentence in segmenter.sentences(piece, options, number + 1):
-            number += 1
-            yield sentence
+        else:
+            sentences = segmenter.sentences(piece, options, number + 1)
+            number += len(sentences)
+            yield from sentences
 
 
 def split_text_units(

@@ -152,7 +152,7 @@ class Segmenter(Fitted):
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         readable = forms if plain == text else [decoded(form)[0] for form in forms]
-        words, doubts = self.multiwords.expand_with_scores(readable) if options.format not in GIVEN_WORDS else ({}, {})
+        words, doubts = self.multiwords.expand(readable) if options.format not in GIVEN_WORDS else ({}, {})
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]

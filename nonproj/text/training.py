@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import kernel
 from nonproj.linear.concatenation import concatenated_columns
-from nonproj.linear.hashing import hash_codes
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
@@ -20,11 +18,11 @@ from nonproj.text import sentence_features
 from nonproj.text.alternatives import Alternatives
 from nonproj.text.characters import IDEOGRAPH, KINDS, LETTER, LETTERS, LOWER, NEWLINE, UPPER, WORD_KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text
-from nonproj.text.layout import MAX_HASHED, Text
+from nonproj.text.layout import Text
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
 from nonproj.text.sentences import SentenceModel, alternatives, score_ends
-from nonproj.text.token_table import TokenTable, token_table
+from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import (
     ALWAYS,
     N_FEATURES,
@@ -39,7 +37,6 @@ from nonproj.text.tokens import (
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage
 from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_log_odds
-from nonproj.types import Int64s, Uint32s
 
 _KNOWN_BITS, _LEXICON_BITS = 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
@@ -198,21 +195,11 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
 
 def known_tokens(corpus: TrainingText) -> np.ndarray:
     """Return in how many different chunks each string is a unit, by hash, uint8 (at most 255)."""
-    layout, (start, end) = corpus.layout, corpus.units
-    units = _hash_strings(layout.lower, start, end)
-    chunks = layout.chunk[np.searchsorted(layout.start, start, side="right") - 1]
+    layout, units = corpus.layout, corpus.unit_table().word[PADDING:-PADDING]
+    chunks = layout.chunk[np.searchsorted(layout.start, corpus.units[0], side="right") - 1]
     pairs = np.unique(np.stack([chunks, units]), axis=1)
     counts = np.bincount(pairs[1] >> (32 - _KNOWN_BITS), minlength=1 << _KNOWN_BITS)
     return np.minimum(counts, 255).astype(np.uint8)
-
-
-@kernel
-def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s) -> Uint32s:
-    """Return the hashes of strings of a text."""
-    hashes = np.empty(len(start), np.uint32)
-    for t in range(len(start)):
-        hashes[t] = hash_codes(codes, start[t], end[t], MAX_HASHED)
-    return hashes
 
 
 def _word_examples(

@@ -262,19 +262,19 @@ def paragraphs(text: str) -> list:
 
 def test_multiword_tokens_depend_on_their_neighbours():
     found = Multiwords.fit(paragraphs("we like it|s a lot\nshe saw its tail\n" * 20))
-    assert found.expand(["it", "likes", "its", "tail"]) == {}
-    assert found.expand(["we", "like", "Its", "a", "lot"]) == {2: ("It", "s")}
+    assert found.expand(["it", "likes", "its", "tail"])[0] == {}
+    assert found.expand(["we", "like", "Its", "a", "lot"])[0] == {2: ("It", "s")}
 
 
 def test_rules_expand_unseen_tokens():
     found = Multiwords.fit(paragraphs("Ann|'s Bob|'s dog|'s is|n't do|n't has|n't let us go cats\n" * 5))
-    assert found.expand(["Cat's", "wasn't", "'s", "horse"]) == {0: ("Cat", "'s"), 1: ("was", "n't")}
+    assert found.expand(["Cat's", "wasn't", "'s", "horse"])[0] == {0: ("Cat", "'s"), 1: ("was", "n't")}
 
 
 def test_words_that_are_not_parts_of_the_token():
     several = [SurfaceToken("zum", True, ("zu", "dem")), SurfaceToken("vom", True, ("von", "dem"))]
     found = Multiwords.fit([[[*several, *(SurfaceToken(form, True) for form in ("Baum", "Haus", "den"))]] * 5])
-    assert found.expand(["Zum", "VOM", "dem"]) == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
+    assert found.expand(["Zum", "VOM", "dem"])[0] == {0: ("Zu", "dem"), 1: ("VON", "DEM")}
 
 
 def test_long_paragraphs_are_cut_into_pieces_that_overlap():

@@ -13,10 +13,11 @@ from restoring import restore
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
+from nonproj.io.copies import surface_tokens
 from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS
-from nonproj.text.corpus import SurfaceToken, raw_text, surface
+from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.formats import TextInput
 from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
 from nonproj.text.output import CERTAIN
@@ -141,8 +142,8 @@ def test_a_word_may_be_on_two_lines(with_blanks):
     sentences = with_blanks.segment(text)
     found = [form for sentence in sentences for form in sentence.forms]
     assert "thành phố" in found and restore(sentences) == text
-    token = next(token for sentence in sentences for token in surface(sentence) if token.form == "thành phố")
-    assert "OrigForm=th\\u00E0nh\\nph\\u1ED1" in token.misc
+    misc = next(misc for sentence in sentences for form, misc, _ in surface_tokens(sentence) if form == "thành phố")
+    assert "OrigForm=th\\u00E0nh\\nph\\u1ED1" in misc
     assert all("\n" not in line[:-1] for sentence in sentences for line in sentence.lines)
 
 
