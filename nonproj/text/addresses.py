@@ -74,6 +74,8 @@ def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: U
         1 is written for each character after which no token ends.
     """
     signs = [match.start() for match in _SIGN.finditer(text)]
+    if not signs:
+        return
     chunks = np.unique(np.searchsorted(start, signs, side="right") - 1)
     for c, a, b in zip(chunks.tolist(), start[chunks].tolist(), end[chunks].tolist(), strict=True):
         found, spans = addresses_in(text[a:b], kind[a:b].tobytes().decode("latin-1"))

@@ -79,22 +79,22 @@ def lay_out(text: str, path: str = "<text>") -> Text:
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
     lower, kind, joined = characters(text, path)
-    start, end, blanks, chunk, flags = _lay_out(lower, kind)
+    run, start, end, blanks, chunk, flags = _lay_out(lower, kind)
     fixed = joined.copy()
     mark_addresses(text, kind, start, end, flags, fixed)
-    return Text(lower, kind, joined, _runs(kind), start, end, blanks, chunk, flags, fixed)
+    return Text(lower, kind, joined, run, start, end, blanks, chunk, flags, fixed)
 
 
 @kernel
-def _lay_out(lower: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s, Uint32s, Uint8s]:
-    """Return the chunks of a text: where they begin and end, what follows them, hashes, and marks of abbreviations."""
+def _lay_out(lower: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s]:
+    """Return from ``run`` to ``flags`` the fields of a `Text`, without the marks of addresses."""
     start, end, blanks = _chunks(lower, kind)
     chunk, flags = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8)
     for c in range(len(start)):
         chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
         flags[c] = ABBREVIATED * _is_dotted(kind, start[c], end[c])
     _fit_lines(start, end, blanks)
-    return start, end, blanks, chunk, flags
+    return _runs(kind), start, end, blanks, chunk, flags
 
 
 @kernel

@@ -145,7 +145,8 @@ class Segmenter(Fitted):
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if piece.begins else [])}
-        begin, stop = ((each if place is None else place[each]).tolist() for each in (start, end))
+        places = (start, end) if place is None else (place[start], place[end])
+        begin, stop = places[0].tolist(), places[1].tolist()
         written = forms = list(map(text.__getitem__, map(slice, begin, stop)))
         if isinstance(self.finder, TextModels) and self.finder.blanks:
             forms = [single_blanks(form) for form in forms]
