@@ -161,7 +161,7 @@ class HiddenLayers:
 
     @property
     def steps(self) -> list[AdaGrad]:
-        """Those on the rows, and on the projection, if there is one."""
+        """The steps on the rows, and on the projection, if there is one."""
         return [self.rows, *([self.projection.steps] if self.projection else [])]
 
     def row_gradients(self, inputs: NetworkInputs, of_vectors: np.ndarray) -> list[RowGradient]:

@@ -74,7 +74,7 @@ def make_chain(tags: ChainLabels, table: ChainTemplates, bits: int) -> Chain:
     n_levels = tags.levels.shape[1]
     products = table.levels[:, :, None, :n_levels] * tags.levels.astype(np.uint64)
     shares = (products >> np.uint64(32)).astype(np.uint32).sum(axis=3, dtype=np.uint32)
-    _, _, pair, same, triple, _ = table.bounds
+    _, _, pair, same, triple, _ = table.compiled.bounds
     return Chain(
         tags.unit_start,
         tags.units,
@@ -84,16 +84,17 @@ def make_chain(tags: ChainLabels, table: ChainTemplates, bits: int) -> Chain:
         np.ascontiguousarray(shares[triple:].transpose(1, 2, 0)),
         np.ascontiguousarray(shares[same:triple, 0].T),
         np.ascontiguousarray(table.levels[same:triple, 0, n_levels]),
-        np.array(table.bounds, np.int32),
+        np.array(table.compiled.bounds, np.int32),
         np.uint32(32 - bits),
     )
 
 
 @kernel
-def hash_context(words: FormTable, text: FormRows, sentence: int, keys: Uint32s) -> None:
-    """Sum the shares of the words around each word of a sentence."""
+def hash_context(words: FormTable, text: FormRows, sentence: int) -> Uint32s:
+    """Return the sums of the shares of the words around each word of a sentence, uint32[n, n_templates]."""
     shares, form = words.shares, text.form
     first, end = text.start[sentence], text.start[sentence + 1]
+    keys = np.empty((end - first, shares.shape[2]), np.uint32)
     for i in range(first, end):
         row = keys[i - first]
         here = shares[form[i], WINDOW]
@@ -105,6 +106,7 @@ def hash_context(words: FormTable, text: FormRows, sentence: int, keys: Uint32s)
                 there = shares[form[j] if first <= j < end else 0, WINDOW + offset]
                 for t in range(row.shape[0]):
                     row[t] = np.uint32(row[t] + there[t])
+    return keys
 
 
 class UnitSums(NamedTuple):

@@ -118,9 +118,7 @@ def tag_text(
     for s in range(text.start.shape[0] - 1):
         first, end = text.start[s], text.start[s + 1]
         if first < end:
-            keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
-            hash_context(words, text, s, keys)
-            observations = Observations(text.form[first:end], keys, own[first:end])
+            observations = Observations(text.form[first:end], hash_context(words, text, s), own[first:end])
             path = _decode(chain, words, observations, weights, gold, pruning, margins[first:end], units)
             for i in range(first, end):
                 tags[i] = words.tag[text.form[i], path[i - first]]
@@ -198,14 +196,12 @@ def _train(examples: ChainExamples, order: Int64s, pruning: Pruning, added: Floa
         if first == end:
             continue
         form = text.form[first:end]
-        keys = np.empty((end - first, words.shares.shape[2]), np.uint32)
-        hash_context(words, text, s, keys)
         own = _score_forms(chain, words, form, weights, units)
         for i in range(first, min(end, added.shape[0])):
             for c in range(added.shape[1]):
                 own[i - first, c] += added[i, c]
         target = GoldTags(gold.candidate[first:end], gold.margin)
-        observations = Observations(form, keys, own)
+        observations = Observations(form, hash_context(words, text, s), own)
         path = _decode(chain, words, observations, weights, target, pruning, np.empty(end - first), units)
         for i in range(end - first):
             wrong += path[i] != target.candidate[i]

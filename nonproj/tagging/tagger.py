@@ -147,8 +147,12 @@ class Tagger:
         self._of_symbols = np.array([i for i, tag in enumerate(tags.tags) if tag[0] in OF_SYMBOLS], np.int32)
         self._forms = PerThread(partial(FormCache, outside(self.table, SMOOTHING.limit, 1), first))
 
-    def tag(self, keys: list[Any], lengths: list[int]) -> list[tuple[str, str, str]]:
-        """Return the tag of each word.
+    def tag_with_margins(
+        self, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
+    ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
+        """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
+
+        The difference is that of sequences of first order; it is infinite for words with one candidate.
 
         Parameters
         ----------
@@ -157,16 +161,8 @@ class Tagger:
             where None is any.
         lengths : list of int
             The numbers of words of the sentences.
-        """
-        return self.tag_with_margins(keys, lengths)[0]
-
-    def tag_with_margins(
-        self, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
-    ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
-        """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
-
-        The difference is that of sequences of first order; it is infinite for words with one candidate.  ``encoded`` is
-        as for `score`.
+        encoded : optional
+            As for `score`.
         """
         forms, rows = self.look_up(self._with_candidates(keys, lengths, *encoded) if encoded else keys)
         text = FormRows(np.cumsum([0, *lengths], dtype=np.int64), rows)
@@ -199,7 +195,7 @@ class Tagger:
         return [_UnknownWord(key, own) if own and not known.get(key, True) else key for key, own in pairs]
 
     def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
-        """Return tables of forms, and the row in them of each key, int32; see `tag`."""
+        """Return tables of forms, and the row in them of each key, int32; see `tag_with_margins`."""
         forms = self._forms.own
         if forms.used + len(keys) > _CACHED_FORMS:
             forms = self._forms.renewed()

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.linear.templates import Grammar, Term, check_spec, compile_templates, default_folder
+from nonproj.linear.templates import CompiledTemplates, Grammar, Term, check_spec, compile_templates, default_folder
 from nonproj.options.reading import load_yaml
 from nonproj.tagging.tagset import LEVELS
 
@@ -29,25 +29,15 @@ class ChainTemplates(NamedTuple):
 
     Attributes
     ----------
-    salt : ndarray of shape (n_templates,), uint32
-    bounds : tuple of 6 int
-        Where each kind of template begins, and the end.
-    template, offset, attribute : ndarray, int32
-        The template, offset and attribute of each term about words.
-    coefficient : ndarray, uint64
-        Of each term about words.
+    compiled : CompiledTemplates
+        The terms about words, and where each kind of template begins.
     levels : ndarray of shape (n_templates, 2, n_levels + 1), uint64
         Coefficients of the levels of the previous tag and the one before, and of ``same``; 0 where not named.
     n_attributes : int
         The number of attributes of words.
     """
 
-    salt: np.ndarray
-    bounds: tuple[int, ...]
-    template: np.ndarray
-    offset: np.ndarray
-    attribute: np.ndarray
-    coefficient: np.ndarray
+    compiled: CompiledTemplates
     levels: np.ndarray
     n_attributes: int
 
@@ -89,9 +79,7 @@ def chain_templates(spec: object, part: str, attributes: Sequence[str]) -> Chain
     levels = np.zeros((len(compiled.salt), 2, len(LEVELS) + 1), np.uint64)
     for t, term, number in compiled.others:
         levels[t, "pq".index(term.slot), [*LEVELS, SAME].index(term.attribute)] = number
-    salt = (compiled.salt >> np.uint64(32)).astype(np.uint32)
-    terms = compiled.template, compiled.offset, compiled.attribute, compiled.coefficient
-    return ChainTemplates(salt, compiled.bounds, *terms, levels, len(attributes))
+    return ChainTemplates(compiled, levels, len(attributes))
 
 
 def load_templates(folder: str | Path | None = None) -> dict[str, dict[str, Any]]:

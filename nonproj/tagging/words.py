@@ -70,11 +70,6 @@ def is_symbol(form: str) -> bool:
     return not any(character.isalnum() or character in "'’" for character in form)
 
 
-def form_atoms(forms: Sequence[str]) -> np.ndarray:
-    """Return the hashes of the attributes of forms that depend on their text alone, int64[n, n_texts]."""
-    return np.column_stack([hash_texts(forms), text_atoms(forms)]).astype(np.int64)
-
-
 def text_atoms(forms: Sequence[str]) -> np.ndarray:
     """Return the hashes of forms in lower case, of their shapes, and of their affixes, uint32[n, 14].
 
@@ -98,7 +93,8 @@ def make_words(
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
     best, counts = found.tag[:, 0], bin_counts(found.seen)
-    atoms = np.column_stack([form_atoms(forms), found.group, tags.levels[best, 1], best + 1, counts + 1])
+    of_texts = hash_texts(forms), text_atoms(forms)
+    atoms = np.column_stack([*of_texts, found.group, tags.levels[best, 1], best + 1, counts + 1])
     atoms[:, :2][found.seen == 0] = _UNKNOWN
     own, shares = share_words(atoms, table)
     prior = hash_numbers(bin_probabilities(found.p) * 64 + counts[:, None] + 1)
@@ -148,13 +144,12 @@ def bin_counts(seen: np.ndarray) -> np.ndarray:
 
 def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes ``own`` and the ``shares`` of `FormTable` from attributes, int64[n, n_attributes]."""
-    first = table.bounds[1]
-    n, n_templates = len(atoms), len(table.salt)
-    own = np.empty((n, first), np.uint32)
-    shares = np.zeros((n, 2 * WINDOW + 1, n_templates - first), np.uint32)
-    own[:] = table.salt[:first]
-    shares[:, WINDOW] = table.salt[first:]
-    terms = table.template, table.offset, table.attribute, table.coefficient
+    compiled, first = table.compiled, table.compiled.bounds[1]
+    salt = (compiled.salt >> np.uint64(32)).astype(np.uint32)
+    own = np.tile(salt[:first], (len(atoms), 1))
+    shares = np.zeros((len(atoms), 2 * WINDOW + 1, len(salt) - first), np.uint32)
+    shares[:, WINDOW] = salt[first:]
+    terms = compiled.template, compiled.offset, compiled.attribute, compiled.coefficient
     add_shares((atoms & 0xFFFFFFFF).astype(np.uint32), *terms, WINDOW, own, shares)
     return own, shares
 

@@ -6,14 +6,12 @@ the name of a file a few times at most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 
 import numpy as np
 
-from nonproj.kernels.kernel import kernel
 from nonproj.text.characters import (
     APOSTROPHE,
-    AT,
     CLOSE,
     COLON,
     COMMA,
@@ -29,9 +27,9 @@ from nonproj.text.characters import (
     TERMINAL,
     UPPER,
 )
-from nonproj.types import Int64s, Uint8s, Uint32s
+from nonproj.types import Int64s, Uint8s
 
-ENDINGS = tuple(
+ENDINGS = frozenset(
     """com edu gov net org cn dk fr jp nl nz pl ru uk
     doc docx odp ods odt pdf ppt pptx rtf tex txt xls xlsx
     asp aspx conf conllu cpp css csv dll exe hpp htm html ini js json jsp php py sql tsv url xml yaml yml
@@ -40,211 +38,147 @@ ENDINGS = tuple(
 )
 """Endings of the names of sites and files, but for those that are words where a blank is missing, as in ``it.is``."""
 
-NAMES = ("c++", "g++", "c#", "f#", "j#", "q#", ".net")
-"""Other names with signs, in lower case."""
-
-_LONGEST = 8
-"""Characters of the endings and names, at most: as many as an integer has bytes."""
+SCHEME, EMAIL, NAME, SLASHED, ABBREVIATED = 1, 2, 4, 8, 16
+"""Marks of a chunk: it has ``://``; an ``@`` in an address; ``www.`` or a name; a slash; or is like ``e.g.``."""
 
 _LONGEST_ABBREVIATION = 4
-_SCHEME, _EMAIL, _NAME, _SLASH = 1, 2, 4, 8
-_AT_ENDS = (*LETTERS, DIGIT)
-_IN_NAMES = (*_AT_ENDS, CONNECTOR, DASH, STOP)
-_IN_LOCAL_PARTS = np.array([ord(c) for c in "+%&=~'"], np.uint32)
+_LETTERS = "".join(map(chr, LETTERS))
+_ENDS = _LETTERS + chr(DIGIT)
+_IN_NAMES = _ENDS + "".join(map(chr, (CONNECTOR, DASH, STOP)))
+_BEHIND = "".join(map(chr, (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)))
+"""Kinds as characters: of names, at their ends and inside, and of punctuation behind an address."""
+
+_IN_LOCAL_PARTS = "+%&=~'"
 """Further signs before the ``@`` of an address, those of RFC 5322 that seldom stand between it and another word."""
 
-_BEHIND = (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLOSE, OPEN, MATH)
-_DOT, _COLON, _W, _PLUS, _HASH, _LESS, _GREATER, _LAST_ASCII = (np.uint32(ord(c)) for c in ".:w+#<>\x7f")
-_LEFT_QUOTE, _RIGHT_QUOTE, _QUOTES, _LAST_QUOTE = np.uint32(0xAB), np.uint32(0xBB), np.uint32(0x201C), np.uint32(0x201F)
-_WIDE_PUNCTUATION = np.uint32(0x3000), np.uint32(0x3020), np.uint32(0xFF00), np.uint32(0xFF0F)
+_SIGN = re.compile(r"[/\\@#]|\+(?=\+)|(?<=[wW]{3})\.|[.．](?=\w)")
+_NAME = re.compile(r"www\.|(?:[cg]\+\+|[cfjq]#|\.net(?![^\W\d_]))(?![+#])", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d+(?:d|st|nd|rd|th)")
+_BODY = re.compile('[^"<>«»“-‟\u3000-\u3020\uff00-\uff0f]*')
+_RUN, _HOST = re.compile(f"[{_ENDS}]*"), re.compile(f"(?:[{_IN_NAMES}]*[{_ENDS}])?")
 
 
-def _numbers(strings: Iterable[str]) -> np.ndarray:
-    """Return strings as numbers, whose bytes are their characters."""
-    return np.array([int.from_bytes(each.encode("ascii"), "big") for each in strings], np.int64)
-
-
-_ENDINGS, _NAMES, _ORDINALS = _numbers(ENDINGS), _numbers(NAMES), _numbers(("d", "st", "nd", "rd", "th"))
-
-
-@kernel
-def mark_addresses(codes: Uint32s, kind: Uint8s, first: int, last: int, fixed: Uint8s) -> int:
-    """Mark the characters of the chunk ``first:last`` that are inside what is never divided.
+def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: Uint8s, fixed: Uint8s) -> None:
+    """Mark the characters of a text that are inside what is never divided.
 
     Parameters
     ----------
-    codes : ndarray of shape (n,), uint32
-        The characters of the text, in lower case.
+    text : str
     kind : ndarray of shape (n,), uint8
-    first, last : int
+        The kinds of its characters.
+    start, end : ndarray of shape (C,), int64
+        Of the chunks.
+    flags : ndarray of shape (C,), uint8
+        The marks of each chunk are added to it.
     fixed : ndarray of shape (n,), uint8
         1 is written for each character after which no token ends.
-
-    Returns
-    -------
-    found : int
-        The sum of 1 for ``://``, 2 for ``@`` in an address, 4 for ``www.`` or a name, 8 for a slash.
     """
-    found, address_end = 0, first
-    for i in range(first, last):
-        begin, end = i, i
-        if kind[i] == SLASH:
-            found |= _SLASH
-            if i > first + 2 and codes[i - 1] == codes[i] and codes[i - 2] == _COLON and i >= address_end:
-                found |= _SCHEME
-                begin, end = _name_start(kind, first, i - 2), _address_end(codes, kind, i + 1, last)
-        elif kind[i] == AT and first < i < last - 1:
-            a, b = _local_start(codes, kind, first, i), _name_end(kind, i + 1, last)
-            if a < i and b > i + 1:
-                found |= _EMAIL
-                begin, end = a, b
-        elif i >= address_end:
-            begin, end = _named(codes, kind, first, max(first, address_end - 1), i, last)
-            found |= _NAME * (begin < end)
-        if begin < end:
-            fixed[begin : end - 1] = 1
-            address_end = max(address_end, end)
-    return found
+    signs = [match.start() for match in _SIGN.finditer(text)]
+    if not signs:
+        return
+    chunks = np.unique(np.searchsorted(start, signs, side="right") - 1)
+    for c, a, b in zip(chunks.tolist(), start[chunks].tolist(), end[chunks].tolist(), strict=True):
+        found, spans = addresses_in(text[a:b], kind[a:b].tobytes().decode("latin-1"))
+        flags[c] |= found
+        for begin, stop in spans:
+            fixed[a + begin : a + stop - 1] = 1
 
 
-@kernel
-def _named(codes: Uint32s, kind: Uint8s, first: int, earliest: int, i: int, last: int) -> tuple[int, int]:
-    """Return where what has its ``www.``, its first character or its last full stop at ``i`` begins and ends.
+def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
+    """Return the marks of a chunk, and where what is never divided in it begins and ends.
 
-    Both are ``i`` where there is nothing.  A name of a file or site begins at ``earliest`` or later.
+    ``kinds`` has a character for the kind of each of its characters.
+
+    Examples
+    --------
+    >>> from nonproj.text.characters import characters
+    >>> def find(chunk):
+    ...     return [chunk[a:b] for a, b in addresses_in(chunk, characters(chunk).kind.tobytes().decode())[1]]
+    >>> find("(http://a.dk/x_(y)),"), find("<c@d.dk>;"), find("Ed.2d"), find("C++/F#")
+    (['http://a.dk/x_(y)'], ['c@d.dk'], ['Ed.2d'], ['C++', 'F#'])
     """
-    if i == first or kind[i - 1] not in _IN_NAMES:
-        if i + 3 < last and codes[i] == codes[i + 1] == codes[i + 2] == _W and codes[i + 3] == _DOT:
-            return i, _address_end(codes, kind, i + 1, last)
-        end = _signs_end(codes, kind, i, last)
-        if end > i:
-            return i, end
-    if kind[i] == STOP:
-        begin, end = _report(codes, kind, earliest, i, last)
-        if begin < i:
-            return begin, end
-        end = i + 1
-        while end < last and kind[end] in _AT_ENDS and end - i <= _LONGEST:
-            end += 1
-        if _is_among(_ENDINGS, codes, i + 1, end):
-            begin = _file_start(kind, earliest, i)
-            if begin < i:
-                return begin, _address_end(codes, kind, end, last) if end < last and kind[end] == SLASH else end
-    return i, i
+    found, last = 0, 0
+    spans: list[tuple[int, int]] = []
+    for match in _SIGN.finditer(chunk):
+        i, sign, span = match.start(), match[0], (0, 0)
+        if sign in "/\\":
+            found |= SLASHED
+            if i > 2 and chunk[i - 2 : i] == ":" + sign and i >= last:
+                found, span = found | SCHEME, (_start(kinds, i - 2, _IN_NAMES), _end(chunk, kinds, i + 1))
+        elif sign == "@":
+            begin, stop = _local_start(chunk, kinds, i), _matched(_HOST, kinds, i + 1)
+            if begin < i and stop > i + 1:
+                found, span = found | EMAIL, (begin, stop)
+        elif i >= last:
+            span = _named(chunk, kinds, i, last)
+            found |= NAME * (span[0] < span[1])
+        if span[0] < span[1]:
+            spans.append(span)
+            last = max(last, span[1])
+    return found, spans
 
 
-@kernel
-def _signs_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
-    """Return where one of `NAMES` ends that begins at ``i``; ``i`` if there is none."""
-    end = i + int(kind[i] == STOP)
-    while end < last and kind[end] in LETTERS and end - i <= _LONGEST:
-        end += 1
-    letters = end
-    while end < last and (codes[end] == _PLUS or codes[end] == _HASH) and end - i <= _LONGEST:
-        end += 1
-    return end if (end > letters or kind[i] == STOP) and _is_among(_NAMES, codes, i, end) else i
+def _named(chunk: str, kinds: str, i: int, last: int) -> tuple[int, int]:
+    """Return where the name with a sign at ``i`` begins and ends, after the end of others; both 0 if there is none."""
+    for begin in (i - 3, i - 1, i):
+        free = begin >= last and (not begin or kinds[begin - 1] not in _IN_NAMES)
+        name = _NAME.match(chunk, begin) if free else None
+        if name and name.end() > i:
+            return begin, _end(chunk, kinds, begin + 1) if name[0][0] in "wW" else name.end()
+    if kinds[i] != chr(STOP):
+        return 0, 0
+    first, end = max(last - 1, 0), _matched(_RUN, kinds, i + 1)
+    behind = chunk[i + 1 : end].lower()
+    if _ORDINAL.fullmatch(behind):  # of a series of law reports such as ``F.3d`` or ``L.Ed.2d``
+        begin = _start(kinds, i, _LETTERS, first)
+        if 0 < i - begin <= _LONGEST_ABBREVIATION and kinds[begin] == chr(UPPER):
+            return _file_start(kinds, first, i), end
+    if behind in ENDINGS and (begin := _file_start(kinds, first, i)) < i:
+        return begin, _end(chunk, kinds, end) if kinds[end : end + 1] == chr(SLASH) else end
+    return 0, 0
 
 
-@kernel
-def _is_among(numbers: Int64s, codes: Uint32s, first: int, last: int) -> bool:
-    """Return whether ``codes[first:last]`` is one of some strings: see `_numbers`."""
-    if last - first > _LONGEST:
-        return False
-    number = 0
-    for i in range(first, last):
-        if codes[i] > _LAST_ASCII:
-            return False
-        number = number * 256 + int(codes[i])
-    return bool((numbers == number).any())
+def _matched(pattern: re.Pattern[str], text: str, i: int) -> int:
+    """Return the end of what a pattern matches from ``i`` on, which may be nothing."""
+    match = pattern.match(text, i)
+    return match.end() if match else i
 
 
-@kernel
-def _name_start(kind: Uint8s, first: int, i: int) -> int:
-    """Return where the name before character ``i`` begins."""
-    while i > first and kind[i - 1] in _IN_NAMES:
+def _start(kinds: str, i: int, allowed: str, first: int = 0) -> int:
+    """Return where the characters of allowed kinds before ``i`` begin."""
+    while i > first and kinds[i - 1] in allowed:
         i -= 1
     return i
 
 
-@kernel
-def _local_start(codes: Uint32s, kind: Uint8s, first: int, i: int) -> int:
+def _local_start(chunk: str, kinds: str, i: int) -> int:
     """Return where the local part of an address before the ``@`` at ``i`` begins: with a letter, a digit or ``_``."""
     begin = i
-    while begin > first and (kind[begin - 1] in _IN_NAMES or (codes[begin - 1] == _IN_LOCAL_PARTS).any()):
+    while begin and (kinds[begin - 1] in _IN_NAMES or chunk[begin - 1] in _IN_LOCAL_PARTS):
         begin -= 1
-    while begin < i and kind[begin] not in _AT_ENDS and kind[begin] != CONNECTOR:
+    while begin < i and kinds[begin] not in _ENDS + chr(CONNECTOR):
         begin += 1
     return begin
 
 
-@kernel
-def _report(codes: Uint32s, kind: Uint8s, earliest: int, i: int, last: int) -> tuple[int, int]:
-    """Return where the name of a series of law reports such as ``F.3d`` or ``L.Ed.2d`` begins and ends.
-
-    The full stop ``i`` is between a capitalised abbreviation of up to four letters and an ordinal number.  Both are
-    ``i`` if there is none.
-    """
-    begin, end = i, i + 1
-    while begin > earliest and kind[begin - 1] in LETTERS:
-        begin -= 1
-    while end < last and kind[end] == DIGIT:
-        end += 1
-    number = end
-    while end < last and kind[end] in _AT_ENDS:
-        end += 1
-    abbreviated = 0 < i - begin <= _LONGEST_ABBREVIATION and kind[begin] == UPPER
-    if abbreviated and number > i + 1 and _is_among(_ORDINALS, codes, number, end):
-        return _file_start(kind, earliest, i), end
-    return i, i
-
-
-@kernel
-def _file_start(kind: Uint8s, first: int, i: int) -> int:
+def _file_start(kinds: str, first: int, i: int) -> int:
     """Return where the name before the full stop ``i`` begins: with a letter or digit, after any ellipsis."""
     begin = i
-    while begin > first and kind[begin - 1] in _IN_NAMES and not (kind[begin - 1] == STOP and kind[begin] == STOP):
+    while begin > first and kinds[begin - 1] in _IN_NAMES and kinds[begin - 1 : begin + 1] != 2 * chr(STOP):
         begin -= 1
-    while begin < i and kind[begin] not in _AT_ENDS:
+    while begin < i and kinds[begin] not in _ENDS:
         begin += 1
     return begin
 
 
-@kernel
-def _name_end(kind: Uint8s, i: int, last: int) -> int:
-    """Return where the name from character ``i`` on ends, which is ``i`` if there is none."""
-    end = i
-    while end < last and kind[end] in _IN_NAMES:
-        end += 1
-    while end > i and kind[end - 1] not in _AT_ENDS:
-        end -= 1
-    return end
-
-
-@kernel
-def _address_end(codes: Uint32s, kind: Uint8s, i: int, last: int) -> int:
+def _end(chunk: str, kinds: str, i: int) -> int:
     """Return the end of an address, without the punctuation behind it.
 
     Quotation marks, ``<``, ``>`` and Chinese punctuation end it.  A closing bracket belongs to an opening one inside.
     """
-    stop, depth = i, 0
-    while stop < last and kind[stop] != QUOTE and not _ends_address(codes[stop]):
-        depth += np.int64(kind[stop] == OPEN) - np.int64(kind[stop] == CLOSE)
-        stop += 1
-    while stop > i and kind[stop - 1] in _BEHIND:
-        if kind[stop - 1] == CLOSE:
-            if depth >= 0:
-                break
-            depth += 1
-        elif kind[stop - 1] == OPEN:
-            depth -= 1
+    stop = _matched(_BODY, chunk, i)
+    depth = kinds.count(chr(OPEN), i, stop) - kinds.count(chr(CLOSE), i, stop)
+    while stop > i and kinds[stop - 1] in _BEHIND and not (kinds[stop - 1] == chr(CLOSE) and depth >= 0):
         stop -= 1
+        depth += (kinds[stop] == chr(CLOSE)) - (kinds[stop] == chr(OPEN))
     return stop
-
-
-@kernel
-def _ends_address(code: np.uint32) -> bool:
-    """Return whether a character is never part of an address."""
-    a, b, c, d = _WIDE_PUNCTUATION
-    if code in (_LESS, _GREATER, _LEFT_QUOTE, _RIGHT_QUOTE):
-        return True
-    return bool(_QUOTES <= code <= _LAST_QUOTE or a <= code <= b or c <= code <= d)

@@ -7,7 +7,7 @@ filled to 80 characters and paragraphs separated by a blank line.  So the text i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +32,6 @@ class SurfaceToken(NamedTuple):
         Whether a blank follows.
     words : tuple of str
         The words of a multiword token; empty for a word.
-    misc : str
-        The column MISC.
     tag : int
         Of `word_class`; for a multiword token, that of its first verb, or else of its first word.
     """
@@ -41,7 +39,6 @@ class SurfaceToken(NamedTuple):
     form: str
     blank: bool
     words: tuple[str, ...] = ()
-    misc: str = "_"
     tag: int = 0
 
 
@@ -92,7 +89,7 @@ def surface(sentence: Sentence) -> list[SurfaceToken]:
         words = tuple(row[1] for row in rows) if count > 1 else ()
         classes = [word_class(row) for row in rows]
         tag = next((c for c in classes if c and c % 2 == 0), classes[0])
-        found.append(SurfaceToken(form, "SpaceAfter=No" not in misc.split("|"), words, misc, tag))
+        found.append(SurfaceToken(form, "SpaceAfter=No" not in misc.split("|"), words, tag))
         first += count
     return found
 
@@ -152,55 +149,48 @@ def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.G
     >>> raw.text, np.flatnonzero(raw.token_ends).tolist(), np.flatnonzero(raw.sentence_ends).tolist()
     ('Hej! Ja\\n\\nNej\\n', [2, 3, 6, 11], [3, 6, 11])
     """
-    pieces: list[str] = []
-    token_pieces, sentence_pieces, classes = [], [], []  # the numbers of the pieces at whose ends they end
+    pieces, position = list[str](), 0
+    token_ends, sentence_ends, classes = list[int](), list[int](), list[int]()
     for paragraph in paragraphs:
-        separate, width = False, LINE
+        separate, width, column = False, LINE, 0
         if random is not None:
             separate, width = random.random() < 0.4, int(random.choice([40, 65, 72, 100, 10**9]))
-            width = 10**9 if separate else width
-        column = 0
         for sentence in paragraph:
-            tokens = sentence
+            tokens, words = sentence, ""
             if random is not None and separate and len(tokens) > 3 and tokens[-1].form == "." and random.random() < 0.5:
                 tokens = [*tokens[:-2], tokens[-2]._replace(blank=True)]
-            rests = _rests_of_chunks(tokens)
-            for index, token in enumerate(tokens):
-                last = index == len(tokens) - 1
-                for number, form in enumerate(token.form.split(" ")):
-                    if number:
-                        pieces.append(" ")
-                        column += 1
-                    rest = next(rests)
-                    # a line is broken before a chunk that would not fit
-                    if pieces and pieces[-1] == " " and column + rest > width:
-                        pieces[-1], column = "\n", 0
-                    pieces.append(form)
-                    column += len(form)
-                token_pieces.append(len(pieces) - 1)
+            for token in tokens:
+                words += token.form
+                token_ends.append(position + len(words) - 1)
                 classes.append(token.tag)
-                if last:
-                    sentence_pieces.append(len(pieces) - 1)
-                if token.blank or (last and separate):
-                    newline = last and separate
-                    pieces.append("\n" if newline else " ")
-                    column = 0 if newline else column + 1
+                words += " " if token.blank else ""
+            sentence_ends.append(token_ends[-1])
+            if separate:
+                pieces += [words[:-1] if tokens[-1].blank else words, "\n"]
+            else:
+                column = _add_lines(pieces, words, column, width)
+            position = position + len(words) + (separate and not tokens[-1].blank)
         while pieces and not pieces[-1].strip():
-            pieces.pop()
+            position -= len(pieces.pop())
         pieces.append("\n\n")
-    text, last_character = "".join(pieces)[:-1], np.cumsum([*map(len, pieces)], dtype=np.int64) - 1
+        position += 2
+    text = "".join(pieces)[:-1]
     raw = RawText(text, *(np.zeros(len(text), kind) for kind in (np.bool_, np.bool_, np.uint8)))
-    raw.token_ends[last_character[token_pieces]] = True
-    raw.sentence_ends[last_character[sentence_pieces]] = True
-    raw.tags[last_character[token_pieces]] = classes
+    raw.token_ends[token_ends] = True
+    raw.sentence_ends[sentence_ends] = True
+    raw.tags[token_ends] = classes
     return raw
 
 
-def _rests_of_chunks(tokens: Sequence[SurfaceToken]) -> Iterator[int]:
-    """Yield the length of each token from there to the next blank; for a token with blanks, of each of its pieces."""
-    lengths, rest = [], 0
-    for token in reversed(tokens):
-        for number, form in enumerate(reversed(token.form.split(" "))):
-            rest = len(form) + (0 if token.blank or number else rest)
-            lengths.append(rest)
-    return reversed(lengths)
+def _add_lines(pieces: list[str], words: str, column: int, width: int) -> int:
+    """Add a sentence to a text: a blank before what would not fit on the line is a line end; return the last column."""
+    for number, chunk in enumerate(words.split(" ")):
+        if number:
+            pieces.append(" ")
+            column += 1
+        if pieces and pieces[-1] == " " and column + len(chunk) > width:
+            pieces[-1], column = "\n", 0
+        if chunk:
+            pieces.append(chunk)
+            column += len(chunk)
+    return column

@@ -1,4 +1,4 @@
-"""The formats of plain text, and the options of reading it."""
+"""The formats of plain text, the options of reading it, and its pieces."""
 
 from __future__ import annotations
 
@@ -56,3 +56,22 @@ class TextInput(NamedTuple):
         if self.max_words < 2:
             raise ConfigError("max_words", f"{self.max_words} is invalid, an integer of at least 2 expected")
         return self
+
+
+class TextPiece(NamedTuple):
+    """Some consecutive paragraphs or lines of a text: one task of a worker.
+
+    Attributes
+    ----------
+    text : str
+    path, line, offset : str, int, int
+        The file; the number, from 1, of the first line; the number of characters before it.
+    begins : bool
+        Whether the text begins a paragraph.
+    """
+
+    text: str
+    path: str = "<text>"
+    line: int = 1
+    offset: int = 0
+    begins: bool = True

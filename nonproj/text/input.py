@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 from nonproj.errors import DataError
 from nonproj.io.broken import MalformedUnit
 from nonproj.io.files import Source, open_input, stream_error, unpacked
-from nonproj.text.formats import TextInput
-from nonproj.text.pieces import MAX_PARAGRAPH, Splitter, TextPiece
+from nonproj.text.formats import TextInput, TextPiece
+from nonproj.text.pieces import MAX_PARAGRAPH, Splitter
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Sentence
 
@@ -112,19 +112,14 @@ def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | MalformedUnit]:
     """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
-    return _read(split_text_units(source, options, 0), segmenter, options)
-
-
-def _read(pieces: Iterator[Any], segmenter: Segmenter, options: TextInput) -> Iterator[Any]:
-    """Yield the sentences of pieces, numbered throughout, and what is between these."""
     number = 0
-    for piece in pieces:
+    for piece in split_text_units(source, options, 0):
         if isinstance(piece, MalformedUnit):
             yield piece
-            continue
-        for sentence in piece.read(segmenter, options, number + 1):
-            number += 1
-            yield sentence
+        else:
+            sentences = segmenter.sentences(piece, options, number + 1)
+            number += len(sentences)
+            yield from sentences
 
 
 def split_text_units(

@@ -8,8 +8,8 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
-from nonproj.text.addresses import mark_addresses
-from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NEWLINE, OPEN, QUOTE, STOP, Characters
+from nonproj.text.addresses import ABBREVIATED, mark_addresses
+from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NEWLINE, OPEN, QUOTE, STOP, characters
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
@@ -47,7 +47,7 @@ class Text(NamedTuple):
     chunk : ndarray of shape (C,), uint32
         Hashes of the chunks in lower case.
     flags : ndarray of shape (C,), uint8
-        Marks of a chunk: ``://`` 1, ``@`` 2, ``www.`` 4, a slash 8, an abbreviation such as ``e.g.`` 16.
+        Marks of each chunk: see `nonproj.text.addresses`.
     fixed : ndarray of shape (n,), uint8
         1 for a character after which no token ends, because it is joined to the next or inside an address.
     """
@@ -64,28 +64,37 @@ class Text(NamedTuple):
     fixed: np.ndarray
 
 
-@kernel
-def lay_out(
-    characters: Characters,
-) -> tuple[Uint32s, Uint8s, Uint8s, Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s, Uint8s]:
-    """Return a text with its chunks, the fields of a `Text`.
+def lay_out(text: str, path: str = "<text>") -> Text:
+    """Return a text with its chunks.
+
+    Raises
+    ------
+    DataError
+        The text, of the file ``path``, has half of a surrogate pair.
 
     Examples
     --------
-    >>> from nonproj.text.characters import characters
-    >>> text = Text(*lay_out(characters("Det regner. \\n\\nHvor?")))
+    >>> text = lay_out("Det regner. \\n\\nHvor?")
     >>> text.start.tolist(), text.end.tolist(), text.blanks.tolist()
     ([0, 4, 14], [3, 11, 19], [1, 5, 0])
     """
-    lower, kind, joined = characters
+    lower, kind, joined = characters(text, path)
+    run, start, end, blanks, chunk, flags = _lay_out(lower, kind)
+    fixed = joined.copy()
+    mark_addresses(text, kind, start, end, flags, fixed)
+    return Text(lower, kind, joined, run, start, end, blanks, chunk, flags, fixed)
+
+
+@kernel
+def _lay_out(lower: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s]:
+    """Return from ``run`` to ``flags`` the fields of a `Text`, without the marks of addresses."""
     start, end, blanks = _chunks(lower, kind)
-    chunk, flags, fixed = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8), joined.copy()
+    chunk, flags = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8)
     for c in range(len(start)):
         chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
-        dotted = _is_dotted(kind, start[c], end[c])
-        flags[c] = mark_addresses(lower, kind, start[c], end[c], fixed) | 16 * dotted
+        flags[c] = ABBREVIATED * _is_dotted(kind, start[c], end[c])
     _fit_lines(start, end, blanks)
-    return lower, kind, joined, _runs(kind), start, end, blanks, chunk, flags, fixed
+    return _runs(kind), start, end, blanks, chunk, flags
 
 
 @kernel
@@ -109,8 +118,7 @@ def spans(text: Text, token_ends: Bools) -> tuple[Int64s, Int64s]:
 
     Examples
     --------
-    >>> from nonproj.text.characters import characters
-    >>> start, end = spans(Text(*lay_out(characters("Ja, du"))), np.array([0, 1, 0, 1, 0, 0], np.bool_))
+    >>> start, end = spans(lay_out("Ja, du"), np.array([0, 1, 0, 1, 0, 0], np.bool_))
     >>> start.tolist(), end.tolist()
     ([0, 2, 4], [2, 3, 6])
     """

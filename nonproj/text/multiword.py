@@ -108,19 +108,17 @@ class Multiwords:
         lexicons = (MultiwordLexicon.fit(counted, ends, marks) for counted in others)
         return cls(lexicon, learn(_examples(folds, lexicons, ends, marks), generator(seed, Stream.MULTIWORDS)))
 
-    def expand(self, forms: list[str]) -> dict[int, Words]:
-        """Return the words of the multiword tokens among consecutive tokens, by index.
+    def expand(self, forms: list[str]) -> tuple[dict[int, Words], dict[int, float]]:
+        """Return the words of the multiword tokens among consecutive tokens, and the log-odds of all that may be one.
+
+        Both are by index.
 
         Examples
         --------
         >>> paragraph = [[SurfaceToken("στο", True, ("σ", "το")), SurfaceToken("σπίτι", True)]]
-        >>> Multiwords.fit([paragraph] * 20).expand(["Στο", "σπίτι"])
+        >>> Multiwords.fit([paragraph] * 20).expand(["Στο", "σπίτι"])[0]
         {0: ('Σ', 'το')}
         """
-        return self.expand_with_scores(forms)[0]
-
-    def expand_with_scores(self, forms: list[str]) -> tuple[dict[int, Words], dict[int, float]]:
-        """Return what `expand` returns, and by index the log-odds of all tokens that have words to expand to."""
         if not self.lexicon.entries:
             return {}, {}
         cache = self._met.own

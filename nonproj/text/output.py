@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nonproj.io.copies import surface_tokens
+from nonproj.text.formats import TextPiece
 from nonproj.types import Sentence
 
 _ESCAPES = {" ": r"\s", "\t": r"\t", "\r": r"\r", "\n": r"\n", "|": r"\p", "\\": "\\\\"}
-_CHARACTERS = {escape[1]: character for character, escape in _ESCAPES.items()}
-_ESCAPE = re.compile(r"\\(?:u([0-9A-F]{4})|U([0-9A-F]{8})|(.))", re.DOTALL)
 _NEWLINES = "\n\r\x0b\x0c\x85\u2028\u2029"
 _LAST_NEWLINE = re.compile(f"[{_NEWLINES}][^{_NEWLINES}]*\\Z")
 _NEWLINE = re.compile(f"\r\n|[{_NEWLINES}]")
@@ -40,8 +38,8 @@ def escape(text: str) -> str:
 
     Examples
     --------
-    >>> escape(" \\n|\\u00a0a"), unescape(escape("\\\\ \\U0001f600")) == "\\\\ \\U0001f600"
-    ('\\\\s\\\\n\\\\p\\\\u00A0a', True)
+    >>> print(escape(" \\n|\\u00a0a"))
+    \\s\\n\\p\\u00A0a
     """
     if text.isascii() and text.isprintable() and not set(text) & {" ", "|", "\\"}:
         return text
@@ -50,18 +48,6 @@ def escape(text: str) -> str:
 
 def _number(code: int) -> str:
     return f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
-
-
-def unescape(text: str) -> str:
-    """Return the inverse of `escape`; escapes that it does not write stand for themselves."""
-    return _ESCAPE.sub(_unescape, text) if "\\" in text else text
-
-
-def _unescape(match: re.Match[str]) -> str:
-    code = match[1] or match[2]
-    if code:
-        return chr(int(code, 16)) if int(code, 16) < 0x110000 else match[0]
-    return _CHARACTERS.get(match[3], match[0])
 
 
 class _SpaceAttributes(dict[str, Any]):
@@ -99,9 +85,11 @@ class Segments(NamedTuple):
 
     Attributes
     ----------
-    text : str
+    piece : TextPiece
     start, end : list of int
-        Token ``t`` is ``text[start[t]:end[t]]``.
+        Token ``t`` is ``piece.text[start[t]:end[t]]``.
+    written, forms : list of str
+        The tokens as they stand in the text, and normalized.
     ends : list of int
         For each sentence the number of tokens up to its end.
     paragraphs : set of int
@@ -110,35 +98,14 @@ class Segments(NamedTuple):
         The words of multiword tokens.
     """
 
-    text: str
+    piece: TextPiece
     start: list[int]
     end: list[int]
+    written: list[str]
+    forms: list[str]
     ends: list[int]
     paragraphs: set[int]
     words: dict[int, tuple[str, ...]]
-
-
-class Origin(NamedTuple):
-    """Where a text comes from, and how its sentences are written.
-
-    Attributes
-    ----------
-    path, line, offset : str, int, int
-        The file; number, from 1, of the first line there; characters before the text.
-    ranges : bool
-        Whether ``TokenRange`` is written.
-    document : bool
-        Whether the text begins a document, ``# newdoc``.
-    number : int
-        Of the first sentence, ``# sent_id``.
-    """
-
-    path: str = "<text>"
-    line: int = 1
-    offset: int = 0
-    ranges: bool = False
-    document: bool = True
-    number: int = 1
 
 
 def single_blanks(form: str) -> str:
@@ -152,14 +119,9 @@ def single_blanks(form: str) -> str:
     return _BLANKS.sub(lambda match: match[0] if match[0] == "\u00a0" else " ", form)
 
 
-def forms_of(segments: Segments) -> list[str]:
-    """Return the tokens as they stand in the text."""
-    return list(map(segments.text.__getitem__, map(slice, segments.start, segments.end)))
-
-
-def miscellaneous(segments: Segments, forms: list[str], normal: bool, origin: Origin) -> list[str]:
-    """Return the column MISC of each token; parameters as for `to_sentences`."""
-    text, start, end = segments.text, segments.start, segments.end
+def miscellaneous(segments: Segments, ranges: bool = False) -> list[str]:
+    """Return the column MISC of each token, with ``TokenRange`` if asked for."""
+    text, start, end = segments.piece.text, segments.start, segments.end
     after = list(map(text.__getitem__, map(slice, end, [*start[1:], len(text)])))
     found = list(map(_SPACES.__getitem__, after))
     before = {0: text[: start[0]]} if start else {}
@@ -170,12 +132,12 @@ def miscellaneous(segments: Segments, forms: list[str], normal: bool, origin: Or
     for token, blanks in before.items():
         if blanks:
             found[token] = _joined(f"SpacesBefore={escape(blanks)}", found[token])
-    if not normal:
-        for index, original in enumerate(forms_of(segments)):
-            if original != forms[index]:
-                found[index] = _joined(found[index], f"OrigForm={escape(original)}")
-    if origin.ranges:
-        first = origin.offset
+    if segments.forms != segments.written:
+        for index, (form, written) in enumerate(zip(segments.forms, segments.written, strict=True)):
+            if form != written:
+                found[index] = _joined(found[index], f"OrigForm={escape(written)}")
+    if ranges:
+        first = segments.piece.offset
         found = [
             _joined(misc, f"TokenRange={first + a}:{first + b}") for misc, a, b in zip(found, start, end, strict=True)
         ]
@@ -187,60 +149,57 @@ def _joined(*attributes: str) -> str:
 
 
 def to_sentences(
-    segments: Segments, forms: list[str], normal: bool, origin: Origin, margins: Sequence[np.ndarray] | None = None
+    segments: Segments, ranges: bool, first_number: int, margins: Sequence[np.ndarray] | None
 ) -> list[Sentence]:
     """Return the sentences of a segmented text, with the lines of CoNLL-U.
 
     Parameters
     ----------
     segments : Segments
-    forms : list of str
-        `forms_of` the segments, normalized.
-    normal : bool
-        Whether the text is in normalization form C, so that the forms are as in the text.
-    origin : Origin
+    ranges : bool
+        Whether ``TokenRange`` is written.
+    first_number : int
+        Of the first sentence, ``# sent_id``.
     margins : sequence of ndarray, optional
         The `boundary_margins` of each sentence.
     """
-    misc = miscellaneous(segments, forms, normal, origin)
+    misc, normal = miscellaneous(segments, ranges), segments.forms == segments.written
     found: list[Sentence] = []
-    first = 0
-    line, position, text = origin.line, 0, segments.text
-    for number, end in enumerate(segments.ends, origin.number):
+    first, position = 0, 0
+    text, path, line, offset, _ = segments.piece
+    for number, end in enumerate(segments.ends, first_number):
         begin = segments.start[first]
         line += text.count("\n", position, begin)
         position = begin
-        opens = number == origin.number and origin.document
+        opens = not found and not offset
         lines = ["# newdoc\n"] if opens else []
         lines += ["# newpar\n"] if opens or first in segments.paragraphs else []
-        lines += [f"# sent_id = {number}\n", f"# text = {_line(text, segments, forms, normal, first, end)}\n"]
+        lines += [f"# sent_id = {number}\n", f"# text = {_line(segments, normal, first, end)}\n"]
         own = None if margins is None else margins[len(found)]
-        found.append(Sentence([], None, lines, [], origin.path, line, own))
-        _add_words(found[-1], segments, forms, misc, range(first, end), origin.offset)
+        found.append(Sentence([], None, lines, [], path, line, own))
+        _add_words(found[-1], segments, misc, range(first, end))
         first = end
     return found
 
 
-def _line(text: str, segments: Segments, forms: list[str], normal: bool, first: int, end: int) -> str:
-    """Return the text of a sentence in one line, with single blanks."""
-    line = text[segments.start[first] : segments.end[end - 1]]
+def _line(segments: Segments, normal: bool, first: int, end: int) -> str:
+    """Return the text of a sentence in one line, with single blanks; ``normal``: its tokens are as in the text."""
+    line = segments.piece.text[segments.start[first] : segments.end[end - 1]]
     if normal and (plain := " ".join(line.split())).isprintable():
         return plain
     parts = []
     for token in range(first, end):
-        parts.append(forms[token])
+        parts.append(segments.forms[token])
         if token + 1 < end and segments.start[token + 1] > segments.end[token]:
             parts.append(" ")
     return "".join(parts)
 
 
-def _add_words(
-    sentence: Sentence, segments: Segments, forms: list[str], misc: list[str], tokens: range, offset: int
-) -> None:
-    """Add some tokens to a sentence; ``offset`` is the place of the first character of the text."""
-    rows, lines = sentence.rows, sentence.lines
+def _add_words(sentence: Sentence, segments: Segments, misc: list[str], tokens: range) -> None:
+    """Add some tokens to a sentence."""
+    rows, lines, offset = sentence.rows, sentence.lines, segments.piece.offset
     for token in tokens:
-        form, extra = forms[token], misc[token]
+        form, extra = segments.forms[token], misc[token]
         words = segments.words.get(token, ())
         if words:
             lines.append(f"{len(rows) + 1}-{len(rows) + len(words)}\t{form}{_EMPTY}{extra}\n")
@@ -292,29 +251,6 @@ def boundary_margins(
         found.append(rows)
         first = int(last[end - 1]) + 1
     return found
-
-
-def restore(sentences: Iterable[Sentence]) -> str:
-    """Return the original text of sentences that a segmenter wrote, or that have the same attributes.
-
-    Where MISC says nothing, a blank follows a token.
-
-    Examples
-    --------
-    >>> from nonproj.text.segmenter import Segmenter
-    >>> text = "  Det\\tregner. \\r\\n\\r\\nHvor?\\n"
-    >>> restore(Segmenter.unicode().segment(text)) == text
-    True
-    """
-    parts = []
-    for sentence in sentences:
-        for form, misc, _ in surface_tokens(sentence):
-            attributes = dict(item.partition("=")[::2] for item in misc.split("|"))
-            parts.append(unescape(attributes.get("SpacesBefore", "")))
-            parts.append(unescape(attributes["OrigForm"]) if "OrigForm" in attributes else form)
-            after = "" if attributes.get("SpaceAfter") == "No" else " "
-            parts.append(unescape(attributes["SpacesAfter"]) if "SpacesAfter" in attributes else after)
-    return "".join(parts)
 
 
 def renumber(text: str, shift: int, document: str = "") -> str:

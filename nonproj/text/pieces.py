@@ -11,15 +11,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from nonproj.errors import DataError
 from nonproj.io.broken import MalformedUnit
 from nonproj.text.characters import characters
-from nonproj.text.formats import LINES, WORDS, TextInput
-from nonproj.text.output import BLANKS, Origin, count_newlines, split_blanks
-from nonproj.text.segmenter import Segmenter
-from nonproj.types import Sentence
+from nonproj.text.formats import LINES, WORDS, TextInput, TextPiece
+from nonproj.text.output import BLANKS, count_newlines, split_blanks
 
 MAX_PARAGRAPH = 1 << 20
 """Longest paragraph, in characters; longer ones are cut."""
@@ -45,30 +42,6 @@ _CUTS = tuple(
     re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
 )
 """Where a long paragraph is cut, best first."""
-
-
-class TextPiece(NamedTuple):
-    """Some consecutive paragraphs or lines of a text: one task of a worker.
-
-    Attributes
-    ----------
-    text : str
-    path, line, offset : str, int, int
-        The file; the number, from 1, of the first line; the number of characters before it.
-    begins : bool
-        Whether the text begins a paragraph.
-    """
-
-    text: str
-    path: str
-    line: int
-    offset: int
-    begins: bool
-
-    def read(self, segmenter: Segmenter, options: TextInput, number: int = 1) -> list[Sentence]:
-        """Return the sentences, numbered from ``number``; `nonproj.text.output.renumber` changes that later."""
-        origin = Origin(self.path, self.line, self.offset, options.ranges, self.offset == 0, number)
-        return segmenter.sentences(self.text, options, origin, self.begins)
 
 
 class Splitter:

@@ -21,8 +21,6 @@ from nonproj.io.strings import NAME, TOKEN, StringKind, check_strings
 from nonproj.linear.state import Schema
 from nonproj.text.characters import (
     APOSTROPHE,
-    AT,
-    BLANK,
     COMMA,
     DASH,
     DIGIT,
@@ -83,10 +81,10 @@ class UnicodeRules:
 
     Examples
     --------
-    >>> from nonproj.text.languages import LANGUAGES
+    >>> from nonproj.text.languages import languages
     >>> from nonproj.text.layout import lay_out, spans
-    >>> text, rules = "Hr. Bo kom kl. 10.30. Han gik.", UnicodeRules(language=LANGUAGES["da"])
-    >>> layout = Text(*lay_out(characters(text)))
+    >>> text, rules = "Hr. Bo kom kl. 10.30. Han gik.", UnicodeRules(language=languages()["da"])
+    >>> layout = lay_out(text)
     >>> start, end = spans(layout, rules.token_ends(text, layout))
     >>> [text[a:b] for a, b in zip(start, end)]
     ['Hr.', 'Bo', 'kom', 'kl.', '10.30', '.', 'Han', 'gik', '.']
@@ -201,7 +199,7 @@ class UnicodeRules:
         """Return the last character of the emoticon, tag, name or acronym here, or None."""
         text, kinds = chunk.text, chunk.kinds
         inner = begin > 0 and kinds[begin - 1] in WORD_KINDS
-        if (text[begin] == "#" or kinds[begin] == AT) and not inner:
+        if text[begin] in "#@" and not inner:
             last = begin
             while last + 1 < len(text) and (kinds[last + 1] in WORD_KINDS or chunk.fixed[last]):
                 last += 1
@@ -252,9 +250,9 @@ class UnicodeRules:
         if chunk.lower.endswith(self._endings, begin, last + 2) and text[last + 2 : last + 3] != ".":
             return last + 1
         if text[last + 1 : last + 2] != ".":
-            mark = _mark(text, kinds, last + 1) if last + 1 < len(text) else ""
+            side, mark = "1" if kinds[last] == DIGIT else "a", chunk.shape[last + 1 : last + 2]
             free = last + 2 >= len(text) or kinds[last + 2] not in WORD_KINDS and text[last + 2] != text[last + 1]
-            return last + 1 if mark and free and _side(kinds[last]) + mark + " " in self.language.patterns else last
+            return last + 1 if mark and free and f"{side}{mark} " in self.language.patterns else last
         at_end = last + 2 == len(text)
         if _NUMERAL.fullmatch(text, begin, last + 1):
             ordinal = "1. " in self.language.patterns
@@ -307,38 +305,29 @@ class UnicodeRules:
         return form[0].islower() or lowered(after) in words
 
 
+_SHAPES = {**dict.fromkeys(WORD_KINDS, "a"), DIGIT: "1", APOSTROPHE: "'", DASH: "-"}
+
+
 class _Chunk:
     """A chunk that is split.
 
     ``kinds`` and ``fixed`` are those of its characters; ``context`` is what follows it, where it ends with a full stop;
-    ``begins_line`` says whether it is the first of a line that is no continuation.
+    ``begins_line`` says whether it is the first of a line that is no continuation.  Its ``shape`` is the chunk as
+    patterns are written.
     """
 
     def __init__(self, text: str, kinds: list[int], fixed: list[int], context: int, begins_line: bool):
         self.text, self.kinds, self.fixed, self.context, self.begins_line = text, kinds, fixed, context, begins_line
-        self.lower = _plain(text)
+        self.lower, self.shape = _plain(text), "".join(map(_SHAPES.get, kinds, text))
 
     def joins(self, i: int, patterns: frozenset[str]) -> bool:
         """Return whether the characters ``i`` and ``i + 1`` belong to the same token."""
-        text, kinds = self.text, self.kinds
-        left, right = kinds[i], kinds[i + 1]
-        if self.fixed[i] or (left in WORD_KINDS and right in WORD_KINDS):
+        text, kinds, shape = self.text, self.kinds, self.shape
+        if self.fixed[i] or (kinds[i] in WORD_KINDS and kinds[i + 1] in WORD_KINDS):
             return True
-        if left in WORD_KINDS and (kinds[i + 2] if i + 2 < len(kinds) else BLANK) in WORD_KINDS:
-            return _side(left) + _mark(text, kinds, i + 1) + _side(kinds[i + 2]) in patterns
-        if i and kinds[i - 1] in WORD_KINDS and right in WORD_KINDS:
-            return _side(kinds[i - 1]) + _mark(text, kinds, i) + _side(right) in patterns
-        return text[i] == text[i + 1] and left != IDEOGRAPH and not (i and self.fixed[i - 1])
-
-
-def _side(kind: int) -> str:
-    """Return how a pattern writes a character of a word."""
-    return "1" if kind == DIGIT else "a"
-
-
-def _mark(text: str, kinds: list[int], i: int) -> str:
-    """Return how a pattern writes a character between two words."""
-    return "'" if kinds[i] == APOSTROPHE else "-" if kinds[i] == DASH else text[i]
+        if shape[i : i + 3] in patterns or shape[i - 1 : i + 2] in patterns:
+            return True
+        return text[i] == text[i + 1] and kinds[i] != IDEOGRAPH and not (i and self.fixed[i - 1])
 
 
 def _plain(form: str) -> str:

@@ -20,14 +20,13 @@ from nonproj.linear.weights import check_table
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import corpus
 from nonproj.text.alternatives import decide_by_trees
-from nonproj.text.characters import characters
 from nonproj.text.entities import decoded
-from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput
-from nonproj.text.languages import LANGUAGES, Language, recognised
+from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput, TextPiece
+from nonproj.text.languages import Language, languages, recognised
 from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.multiword_model import BITS
-from nonproj.text.output import CERTAIN, Origin, Segments, boundary_margins, forms_of, single_blanks, to_sentences
+from nonproj.text.output import CERTAIN, Segments, boundary_margins, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import TextModels, train
@@ -128,13 +127,16 @@ class Segmenter(Fitted):
         DataError
             The text has half of a surrogate pair.
         """
-        options = options or TextInput()
-        return self.sentences(text, options, Origin(ranges=options.ranges))
+        return self.sentences(TextPiece(text), options or TextInput())
 
-    def sentences(self, text: str, options: TextInput, origin: Origin, begins: bool = True) -> list[Sentence]:
-        """Return the sentences of a text that is part of a document; ``begins``: it begins a paragraph."""
+    def sentences(self, piece: TextPiece, options: TextInput, number: int = 1) -> list[Sentence]:
+        """Return the sentences of a part of a document.
+
+        They are numbered from ``number``, which `nonproj.text.output.renumber` changes later.
+        """
+        text = piece.text
         plain, place = decoded(text) if "&" in text else (text, None)
-        layout = Text(*lay_out(characters(plain, origin.path)))
+        layout = lay_out(plain, piece.path)
         if not len(layout.start):
             return []
         changed = options.breaks or options.format == TOKENS
@@ -142,16 +144,16 @@ class Segmenter(Fitted):
         tokens, scores = self._find(plain, bounded, options)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
-        paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if begins else [])}
-        begin, stop = (start, end) if place is None else (place[start], place[end])
-        segments = Segments(text, begin.tolist(), stop.tolist(), [], paragraphs, {})
-        written = forms = forms_of(segments)
+        paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if piece.begins else [])}
+        places = (start, end) if place is None else (place[start], place[end])
+        begin, stop = places[0].tolist(), places[1].tolist()
+        written = forms = list(map(text.__getitem__, map(slice, begin, stop)))
         if isinstance(self.finder, TextModels) and self.finder.blanks:
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         readable = forms if plain == text else [decoded(form)[0] for form in forms]
-        words, doubts = self.multiwords.expand_with_scores(readable) if options.format not in GIVEN_WORDS else ({}, {})
+        words, doubts = self.multiwords.expand(readable) if options.format not in GIVEN_WORDS else ({}, {})
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]
@@ -166,7 +168,8 @@ class Segmenter(Fitted):
                 log_odds[token] = min(log_odds[token], abs(score))
             certain = np.where(scores > 0, np.float32(CERTAIN), np.float32(-CERTAIN))
             margins = boundary_margins(log_odds, certain if options.format == LINES else scores, sizes, ends)
-        return to_sentences(segments._replace(ends=ends, words=words), forms, forms == written, origin, margins)
+        segments = Segments(piece, begin, stop, written, forms, ends, paragraphs, words)
+        return to_sentences(segments, options.ranges, number, margins)
 
     def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
         """Return tokens and the scores of sentence ends after them."""
@@ -228,9 +231,9 @@ def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | Non
     """Return the rules for the language that an option names, or for the treebank's."""
     if code == "auto":
         return recognised(form for sentence in sentences for form in sentence.forms)
-    if code is not None and code not in LANGUAGES:
-        raise ConfigError("segmenter.language", f"{code} is invalid, null, auto, {', '.join(LANGUAGES)} expected")
-    return LANGUAGES[code] if code else None
+    if code is not None and code not in languages():
+        raise ConfigError("segmenter.language", f"{code} is invalid, null, auto, {', '.join(languages())} expected")
+    return languages()[code] if code else None
 
 
 def _described(rules: UnicodeRules) -> str:

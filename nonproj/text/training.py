@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.kernels.kernel import kernel
-from nonproj.linear.hashing import hash_codes
+from nonproj.linear.concatenation import concatenated_columns
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
@@ -19,11 +18,11 @@ from nonproj.text import sentence_features
 from nonproj.text.alternatives import Alternatives
 from nonproj.text.characters import IDEOGRAPH, KINDS, LETTER, LETTERS, LOWER, NEWLINE, UPPER, WORD_KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text
-from nonproj.text.layout import MAX_HASHED, Text
+from nonproj.text.layout import Text
 from nonproj.text.sentence_network import NETWORK, check_network
 from nonproj.text.sentence_training import COPIES, LEARNING_RATE, learn_sentences
 from nonproj.text.sentences import SentenceModel, alternatives, score_ends
-from nonproj.text.token_table import TokenTable, token_table
+from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import (
     ALWAYS,
     N_FEATURES,
@@ -38,7 +37,6 @@ from nonproj.text.tokens import (
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage
 from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_log_odds
-from nonproj.types import Int64s, Uint32s
 
 _KNOWN_BITS, _LEXICON_BITS = 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
@@ -144,25 +142,27 @@ def train(
     paragraphs: Sequence[list[list[SurfaceToken]]], options: SegmenterConfig, seed: int, progress: Callable[..., Any]
 ) -> TextModels:
     """Return models trained on the tokens of each sentence of each paragraph; other parameters as `Segmenter.fit`."""
-    bits, epochs = options.bits, options.epochs
     plain = TrainingText(raw_text(paragraphs))
     chances = (generator(seed, Stream.VARIED_TEXT, copy) for copy in range(COPIES))
-    varied = [TrainingText(raw_text(paragraphs, chance)) for chance in chances]
-    tables = {"candidate": possible_ends([plain, *varied])}
-    for corpus in (plain, *varied):
-        corpus.divide(tables["candidate"])
-    tables["known"] = known_tokens(plain)
-    lexicon = tables["candidate"], tables["known"]
-    found = (token_examples(text.layout, text.raw.token_ends, *lexicon, bits) for text in (plain, *varied))
-    steps = LogisticOptions(bits, epochs, LEARNING_RATE, N_OF_CLASSES)
-    tables["tokens"] = _fit(found, steps, generator(seed, Stream.TOKENS), lambda loop: progress(loop, "tokens"))
-    blanks = plain.has_words_with_blanks()
-    if blanks or (tables["candidate"] == ALWAYS).any():
-        examples, counts = _word_examples(paragraphs, tables["candidate"], blanks, bits)
+    texts = [plain, *(TrainingText(raw_text(paragraphs, chance)) for chance in chances)]
+    candidate = possible_ends(texts)
+    for text in texts:
+        text.divide(candidate)
+
+    def learn(examples: list[tuple[np.ndarray, np.ndarray]], stream: Stream, name: str, first: int = 0) -> np.ndarray:
+        """Return weights learnt from features and gold decisions."""
+        rows, gold = concatenated_columns(examples)
+        steps = LogisticOptions(options.bits, options.epochs, LEARNING_RATE, first)
+        return fit(rows, gold, steps, generator(seed, stream), lambda loop: progress(loop, name))
+
+    known, blanks = known_tokens(plain), plain.has_words_with_blanks()
+    found = [token_examples(text.layout, text.raw.token_ends, candidate, known, options.bits) for text in texts]
+    tables = {"candidate": candidate, "known": known, "tokens": learn(found, Stream.TOKENS, "tokens", N_OF_CLASSES)}
+    if blanks or (candidate == ALWAYS).any():
+        found, counts = _word_examples(paragraphs, candidate, blanks, options.bits)
         tables["lexicon"] = np.minimum(counts, 255).astype(np.uint8)
-        steps = LogisticOptions(bits, epochs, LEARNING_RATE)
-        tables["words"] = _fit(examples, steps, generator(seed, Stream.WORDS), lambda loop: progress(loop, "words"))
-    tables |= learn_sentences(paragraphs, tables["candidate"], options, seed, progress)
+        tables["words"] = learn(found, Stream.WORDS, "words")
+    tables |= learn_sentences(paragraphs, candidate, options, seed, progress)
     return TextModels(tables, blanks, 0.0)
 
 
@@ -195,47 +195,21 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
 
 def known_tokens(corpus: TrainingText) -> np.ndarray:
     """Return in how many different chunks each string is a unit, by hash, uint8 (at most 255)."""
-    layout, (start, end) = corpus.layout, corpus.units
-    units = _hash_strings(layout.lower, start, end)
-    chunks = layout.chunk[np.searchsorted(layout.start, start, side="right") - 1]
+    layout, units = corpus.layout, corpus.unit_table().word[PADDING:-PADDING]
+    chunks = layout.chunk[np.searchsorted(layout.start, corpus.units[0], side="right") - 1]
     pairs = np.unique(np.stack([chunks, units]), axis=1)
     counts = np.bincount(pairs[1] >> (32 - _KNOWN_BITS), minlength=1 << _KNOWN_BITS)
     return np.minimum(counts, 255).astype(np.uint8)
 
 
-@kernel
-def _hash_strings(codes: Uint32s, start: Int64s, end: Int64s) -> Uint32s:
-    """Return the hashes of strings of a text."""
-    hashes = np.empty(len(start), np.uint32)
-    for t in range(len(start)):
-        hashes[t] = hash_codes(codes, start[t], end[t], MAX_HASHED)
-    return hashes
-
-
 def _word_examples(
     paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, blanks: bool, bits: int
-) -> tuple[Iterator[tuple[np.ndarray, np.ndarray]], np.ndarray]:
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
     """Return features and gold decisions of each fold, and the counts of words, from text as it is."""
     folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
     counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
-    everything = np.sum(counts, axis=0)
-
-    def examples() -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield features and gold decisions, fold by fold, so that not all tables are in memory together."""
-        for fold, own in zip(folds, counts, strict=True):
-            units = fold.unit_table()
-            lexicon = np.minimum(everything - own, 255).astype(np.uint8)
-            yield word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits)
-
-    return examples(), everything
-
-
-def _fit(
-    parts: Iterable[tuple[np.ndarray, np.ndarray]],
-    options: LogisticOptions,
-    rng: np.random.Generator,
-    progress: Callable[[Any], Any],
-) -> np.ndarray:
-    """Return weights learnt from features and gold decisions in parts."""
-    rows, gold = map(np.concatenate, zip(*parts, strict=True))
-    return fit(rows, gold, options, rng, progress)
+    everything, examples = np.sum(counts, axis=0), []
+    for fold, own in zip(folds, counts, strict=True):
+        units, lexicon = fold.unit_table(), np.minimum(everything - own, 255).astype(np.uint8)
+        examples.append(word_examples(units, fold.joins, open_places(units, candidate, blanks), lexicon, bits))
+    return examples, everything

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from nonproj.text.characters import NEWLINE, characters
+from nonproj.text.characters import NEWLINE
 from nonproj.text.corpus import RawText, SurfaceToken
-from nonproj.text.layout import Text, lay_out, spans
+from nonproj.text.layout import lay_out, spans
 from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.tokens import ALWAYS
 from nonproj.text.words import join_units
@@ -31,7 +31,7 @@ class TrainingText:
     """
 
     def __init__(self, raw: RawText, candidate: np.ndarray | None = None):
-        self.raw, self.layout = raw, Text(*lay_out(characters(raw.text)))
+        self.raw, self.layout = raw, lay_out(raw.text)
         if candidate is not None:
             self.divide(candidate)
 

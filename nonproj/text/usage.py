@@ -13,7 +13,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.text.characters import APOSTROPHE, CLOSE, COLON, COMMA, LETTER, LOWER, QUOTE, STOP, TERMINAL, UPPER
 from nonproj.text.layout import NO_BLANKS, PARAGRAPH, table_shift
 from nonproj.text.token_table import PADDING, TokenTable
-from nonproj.types import Bools, Int64s, Uint8s
+from nonproj.types import Uint8s
 
 
 class Usage(NamedTuple):
@@ -102,24 +102,15 @@ def is_finite_verb(tag: int) -> bool:
     return bool(tag > 0 and tag % 2 == 0)
 
 
-@kernel
-def letter_case(table: TokenTable, ends: Bools, size: int) -> Int64s:
+def letter_case(table: TokenTable, ends: np.ndarray, size: int) -> np.ndarray:
     """Return counts of how words are written, by hash, int64[size, 4].
 
     The columns are tokens in lower case, tokens capitalised inside a sentence, tokens at its beginning, all tokens.
     """
-    counts, shift, begins = np.zeros((size, 4), np.int64), np.uint32(table_shift(size)), True
-    for t in range(PADDING, len(table.word) - PADDING):
-        kind, row = table.first[t], counts[table.word[t] >> shift]
-        if kind in (LOWER, LETTER):
-            row[0] += 1
-        elif kind == UPPER and not begins:
-            row[1] += 1
-        if begins:
-            row[2] += 1
-        row[3] += 1
-        begins = ends[t - PADDING]
-    return counts
+    kind, begins = table.first[PADDING:-PADDING], np.concatenate([[True], ends[:-1]])
+    place = table.word[PADDING:-PADDING] >> np.uint32(table_shift(size))
+    columns = (kind == LOWER) | (kind == LETTER), (kind == UPPER) & ~begins, begins, np.ones(len(kind), np.bool_)
+    return np.stack([np.bincount(place[column], minlength=size) for column in columns], axis=1)
 
 
 def case_classes(counts: np.ndarray) -> np.ndarray:

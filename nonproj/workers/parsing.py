@@ -26,9 +26,8 @@ from nonproj.model.container import checksum_of
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
-from nonproj.text.formats import TextInput
+from nonproj.text.formats import TextInput, TextPiece
 from nonproj.text.input import split_text, split_text_units
-from nonproj.text.pieces import TextPiece
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
 
@@ -158,7 +157,7 @@ def parse_piece(reference: ModelRef, options: TextOptions, piece: Task) -> Parse
 def _units(parser: Parser, options: TextOptions, piece: Task) -> Iterable[Unit]:
     """Return the sentences of a piece, including malformed ones."""
     if isinstance(piece, TextPiece):
-        return piece.read(parser.segmenter, options.plain or TextInput())
+        return parser.segmenter.sentences(piece, options.plain or TextInput())
     return piece.units(options.rules) if isinstance(piece, Piece) else [piece]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import random
+import sys
 import time
 import unicodedata
 from pathlib import Path
@@ -15,12 +16,15 @@ from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj.text.formats import FORMATS, TEXT, TextInput
 from nonproj.text.input import read_text
-from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 from research.attack import material, mutators
-from research.attack.campaign import Lane
+from research.attack.campaign import ROOT, Lane
 from research.attack.properties import check_message, require
 from research.attack.reads import read_all, stream_of
+
+sys.path.append(str(ROOT / "tests"))  # for what restores texts
+
+from restoring import restore  # noqa: E402
 
 SECONDS = 5.0
 """Processor seconds that a text of a few thousand characters may take."""

@@ -63,7 +63,7 @@ class _Split:
         self.own, began = [], time.process_time()
         for document in self.documents:
             forms = [form for sentence in document for form in sentence.forms]
-            self.own.append(tagger.tag(forms, [len(sentence) for sentence in document]))
+            self.own.append(tagger.tag_with_margins(forms, [len(sentence) for sentence in document])[0])
         self.seconds = time.process_time() - began
 
     def accuracy(self, tags: list) -> list[float]:

@@ -82,8 +82,7 @@ def _fill_chain(
     """Fill the candidates of a sentence and their scores, as `nonproj.tagging.decoding._decode` computes them."""
     form, width = text.form, words.tag.shape[1]
     n = form.shape[0]
-    keys = np.empty((n, words.shares.shape[2]), np.uint32)
-    hash_context(words, text, 0, keys)
+    keys = hash_context(words, text, 0)
     local, pairs = np.empty((n, width)), np.zeros((n, width, width))
     count, kept = np.empty(n, np.int64), np.zeros((n, width), np.int64)
     boundary, units = chain.values.shape[0] - 1, new_units(chain, width)

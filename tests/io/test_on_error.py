@@ -280,7 +280,7 @@ def test_pieces_of_broken_text_do_not_matter(parts, form, size):
         expected = [_facts(unit)[:3] for unit in text_input.read_text_units(io.BytesIO(data), segmenter, options)]
         found = []
         for piece in text_input.split_text_units(io.BytesIO(data), options, size):
-            units = [piece] if isinstance(piece, broken.MalformedUnit) else piece.read(segmenter, options)
+            units = [piece] if isinstance(piece, broken.MalformedUnit) else segmenter.sentences(piece, options)
             found += [_facts(unit)[:3] for unit in units]
         strip = [[(fact[0], fact[1]) for fact in facts] for facts in (expected, found)]
         assert strip[0] == strip[1]

@@ -27,7 +27,7 @@ from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.options.config import Config
 from nonproj.text.corpus import SurfaceToken
-from nonproj.text.languages import LANGUAGES
+from nonproj.text.languages import languages
 from nonproj.text.multiword import Multiwords
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
@@ -193,7 +193,7 @@ def test_rules_for_tokens_and_multiword_tokens(language):
         given.append(" ".join(forms))
 
     def segmenter():
-        made = Segmenter(UnicodeRules(["bl.a.", "'s"], LANGUAGES.get(language)), multiwords(), "")
+        made = Segmenter(UnicodeRules(["bl.a.", "'s"], languages().get(language)), multiwords(), "")
         return lambda text: [sentence.rows for sentence in made.segment(text)]
 
     assert by_threads(segmenter(), given) == list(map(segmenter(), given))

@@ -38,7 +38,7 @@ def test_all_messages_are_made_here_and_name_extras_that_exist():
             named |= set(EXTRA.findall(text))
             if path.name != "errors.py":
                 assert "pip install nonproj[" not in text and "pip install 'nonproj" not in text, path
-    assert {"server", "ud", "cluster", "encoder", "pictures", "columns", "hub", "spacy"} <= named
+    assert {"server", "ud", "cluster", "encoder", "pictures", "columns", "hub"} <= named
     assert named <= set(project)
 
 

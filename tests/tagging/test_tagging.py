@@ -16,7 +16,7 @@ from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_wor
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
 from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
-from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, form_atoms, outside, share_words
+from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, outside, share_words, text_atoms
 
 BITS = 12
 TEMPLATES = [
@@ -192,15 +192,14 @@ def test_allowed_tags_are_the_only_candidates_however_unlikely():
 
 
 def test_attributes_of_a_form():
-    names = WORD_ATTRIBUTES
-    atoms = dict(zip(names, form_atoms(["Kaffeehaus-1990"])[0].tolist(), strict=False))
-    assert atoms["form"] % 2**32 == naive.text_hash("Kaffeehaus-1990")
+    names = WORD_ATTRIBUTES[1:]
+    atoms = dict(zip(names, text_atoms(["Kaffeehaus-1990"])[0].tolist(), strict=False))
     assert atoms["lower"] % 2**32 == naive.text_hash("kaffeehaus-1990")
     assert atoms["shape"] % 2**32 == naive.text_hash("Xxx-dd")
     prefixes = [naive.text_hash("kaffeehaus"[:k]) for k in range(1, 6)]
     assert [atoms[f"prefix{k}"] % 2**32 for k in range(1, 6)] == prefixes
     assert [atoms[f"suffix{k}"] % 2**32 for k in (1, 7)] == [naive.text_hash("0"), naive.text_hash("us-1990")]
-    assert dict(zip(names, form_atoms(["ab"])[0].tolist(), strict=False))["suffix3"] % 2**32 == naive.text_hash("")
+    assert dict(zip(names, text_atoms(["ab"])[0].tolist(), strict=False))["suffix3"] % 2**32 == naive.text_hash("")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -238,7 +237,7 @@ def test_built_in_templates_compile():
     for part, spec in load_templates().items():
         attributes = WORD_ATTRIBUTES if part == "tagger" else ("lower", "shape", "upos", "tag", *WORD_ATTRIBUTES[3:15])
         table = chain_templates(spec, part, attributes)
-        assert len(table.salt) == len(set(spec["templates"])) > 10
+        assert len(table.compiled.salt) == len(set(spec["templates"])) > 10
 
 
 @pytest.mark.parametrize(

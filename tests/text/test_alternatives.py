@@ -16,8 +16,7 @@ from nonproj.components.trainer import train
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser, tree_scores
 from nonproj.text.alternatives import COST, WEIGHT, Alternatives, best_ends, decide, probabilities, undecided
-from nonproj.text.characters import characters
-from nonproj.text.layout import Text, lay_out
+from nonproj.text.layout import lay_out
 from nonproj.text.sentences import SentenceModel, alternatives, score_ends
 from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.usage import Usage
@@ -88,7 +87,7 @@ def test_parts_are_as_small_as_they_can_be(seed):
 @pytest.mark.parametrize("seed", seeds(20))
 def test_without_trees_the_decisions_are_those_of_the_segmenter(seed):
     rng = np.random.default_rng(seed)
-    layout = Text(*lay_out(characters('a b ( c\n\nd " .\n\ne f')))  # so short that no beginning is improbable
+    layout = lay_out('a b ( c\n\nd " .\n\ne f')  # so short that no beginning is improbable
     weights = rng.normal(0, 0.1, 1 << 10).astype(np.float32)
     usage = Usage(*(np.zeros(1 << 6, np.uint8) for _ in range(3)))
     table = TokenTable(*token_table(layout, layout.start, layout.end))

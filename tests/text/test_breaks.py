@@ -6,13 +6,13 @@ import io
 from pathlib import Path
 
 import pytest
+from restoring import restore
 
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
 from nonproj.io import conll
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text, split_text
-from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 
 GOLDEN = str(Path(__file__).resolve().parents[1] / "golden" / "model.nonproj")
@@ -74,7 +74,7 @@ def test_pieces_do_not_matter(segmenter, options):
     whole = [sentence.rows for sentence in read_text(io.StringIO(text), segmenter, given)]
     pieces = list(split_text(io.StringIO(text), given, 1))
     assert len(pieces) > 7
-    assert [sentence.rows for piece in pieces for sentence in piece.read(segmenter, given)] == whole
+    assert [sentence.rows for piece in pieces for sentence in segmenter.sentences(piece, given)] == whole
 
 
 def test_given_words_are_split_into_sentences(segmenter):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hard_texts import PATHOLOGICAL
+from restoring import restore
 
 import nonproj
 from nonproj.automata.compiled import compiled_starts, count_work
@@ -29,15 +30,14 @@ from nonproj.text import addresses, layout, rules
 from nonproj.text.characters import characters
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text
-from nonproj.text.languages import LANGUAGES
+from nonproj.text.languages import languages
 from nonproj.text.multiword import Multiwords
-from nonproj.text.output import restore
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 from nonproj.trees.arborescence import best_arborescence, counted_arborescence
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model.nonproj"
-DANISH = Segmenter(UnicodeRules(["bl.a.", "f.eks."], LANGUAGES["da"]), Multiwords.fit([]), "rules")
+DANISH = Segmenter(UnicodeRules(["bl.a.", "f.eks."], languages()["da"]), Multiwords.fit([]), "rules")
 
 
 class Counted(list):
@@ -53,7 +53,7 @@ class Counted(list):
 @pytest.mark.parametrize("unit", ["a", "aA", "a1.", "\u4e00\u4e01", "()"])
 def test_a_hash_does_not_read_all_of_a_long_chunk(unit, monkeypatch):
     """The features of a place look at the chunk behind it, which has all but a hundred thousand characters."""
-    text = layout.Text(*layout.lay_out(characters(unit * (100_000 // len(unit)))))
+    text = layout.lay_out(unit * (100_000 // len(unit)))
     for module in (layout, hashing):  # outside of kernels, sums of 32 bits do not wrap around
         monkeypatch.setattr(module, "place_share", lambda place, number: 0)
         monkeypatch.setattr(module, "length_share", lambda length: 0)
@@ -67,13 +67,24 @@ def test_a_hash_does_not_read_all_of_a_long_chunk(unit, monkeypatch):
 @pytest.mark.parametrize("name", PATHOLOGICAL)
 def test_addresses_are_found_in_one_pass(name, monkeypatch):
     """The end of an address, with names that have an ``@`` in it, is looked for once."""
-    for each in vars(addresses).copy().values():
-        if hasattr(each, "py_func"):
-            monkeypatch.setattr(addresses, each.py_func.__name__, each.py_func)
-    text = characters(PATHOLOGICAL[name](4000).replace(" ", ""))
-    codes, kind = Counted(text.lower.tolist()), Counted(text.kind.tolist())
-    addresses.mark_addresses(codes, kind, 0, len(kind), np.zeros(len(kind), np.uint8))
-    assert codes.looks + kind.looks <= 50 * len(kind)
+    looks, matched = [], addresses._matched
+
+    class CountedText(str):
+        """A text that counts how often a character is looked at."""
+
+        def __getitem__(self, index):
+            looks.append(1)
+            return super().__getitem__(index)
+
+    def counted(pattern, text, i):
+        looks.append(matched(pattern, text, i) - i)
+        return i + looks[-1]
+
+    monkeypatch.setattr(addresses, "_matched", counted)
+    text = PATHOLOGICAL[name](4000).replace(" ", "")
+    kinds = characters(text).kind.tobytes().decode("latin-1")
+    addresses.addresses_in(CountedText(text), CountedText(kinds))
+    assert sum(looks) <= 50 * len(text)
 
 
 @pytest.mark.parametrize("name", PATHOLOGICAL)
@@ -82,7 +93,7 @@ def test_rules_look_at_a_character_few_times(name, monkeypatch):
     asked, joins = [], rules._Chunk.joins
     monkeypatch.setattr(rules._Chunk, "joins", lambda chunk, i, patterns: asked.append(i) or joins(chunk, i, patterns))
     text = PATHOLOGICAL[name](6000)
-    DANISH.finder.token_ends(text, layout.Text(*layout.lay_out(characters(text))))
+    DANISH.finder.token_ends(text, layout.lay_out(text))
     assert len(asked) <= 2 * len(text)
 
 

@@ -12,7 +12,7 @@ import pytest
 import nonproj
 from nonproj.io import conll
 from nonproj.options.sections import SegmenterConfig
-from nonproj.text.languages import LANGUAGES
+from nonproj.text.languages import languages
 from nonproj.text.multiword import Multiwords
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
@@ -44,7 +44,7 @@ def paragraphs_right(segmenter: Segmenter, name: str) -> list[int]:
 
 def test_signs_and_abbreviations_that_are_rare_in_treebanks():
     """Paragraphs right of fifteen, by the bundled model and by rules: 0 and 1 without all that is about these."""
-    english = Segmenter(UnicodeRules(language=LANGUAGES["en"]), Multiwords.fit([]), "rules")
+    english = Segmenter(UnicodeRules(language=languages()["en"]), Multiwords.fit([]), "rules")
     assert len(paragraphs_right(nonproj.load().parser.segmenter, "unseen")) >= 8
     assert len(paragraphs_right(english, "unseen")) >= 4
 
@@ -66,7 +66,7 @@ def test_what_follows_tells_abbreviations_from_sentence_ends(text):
 
 @pytest.mark.parametrize("name", TREEBANKS)
 def test_the_rules_of_a_language_alone(name):
-    check(Segmenter(UnicodeRules(language=LANGUAGES[TREEBANKS[name][0]]), Multiwords.fit([]), "rules"), name)
+    check(Segmenter(UnicodeRules(language=languages()[TREEBANKS[name][0]]), Multiwords.fit([]), "rules"), name)
 
 
 @pytest.mark.parametrize(

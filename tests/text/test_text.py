@@ -13,6 +13,7 @@ import pytest
 from hard_texts import NASTY
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from restoring import restore
 
 from nonproj.errors import ConfigError, DataError, FileError, ModelError, NonprojError
 from nonproj.io import conll
@@ -21,9 +22,9 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text import input as text_input
 from nonproj.text.formats import FORMATS, TextInput
 from nonproj.text.input import read_text, split_text
-from nonproj.text.languages import LANGUAGES
+from nonproj.text.languages import languages
 from nonproj.text.multiword import Multiwords
-from nonproj.text.output import renumber, restore
+from nonproj.text.output import renumber
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 
@@ -142,7 +143,7 @@ def test_pieces_do_not_matter(trained, text, form, size, block, longest):
         pieces = list(until_error(split_text(Slow(text.encode(), block), options, size)))
         found, number = [], 0
         for piece in pieces:
-            sentences = piece.read(trained, options)
+            sentences = trained.sentences(piece, options)
             found += [renumber("".join(sentence.lines), number) for sentence in sentences]
             number += len(sentences)
         assert found == [text for text, _, _ in expected if text is not None]
@@ -481,7 +482,7 @@ def test_no_mark_is_separated_from_its_base(trained, text, form):
             position + k for k in range(1, len(cluster)) if cluster[k - 1 : k + 1].strip() == cluster[k - 1 : k + 1]
         )
         position += len(cluster)
-    danish = Segmenter(UnicodeRules(["が.", "1."], LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    danish = Segmenter(UnicodeRules(["が.", "1."], languages()["da"]), Multiwords.fit([]), "rules")
     for segmenter in (trained, Segmenter.unicode(), danish):
         for sentence in segmenter.segment(text, TextInput(form, ranges=True)):
             for row in sentence.rows:
@@ -503,7 +504,9 @@ def test_a_mark_that_begins_a_paragraph_belongs_to_it(mark):
     text = f"Det regner.\n\n{mark} Hvor er du."
     whole = [sentence.forms for sentence in Segmenter.unicode().segment(text)]
     pieces = [
-        s.forms for piece in split_text(io.StringIO(text), size=1) for s in piece.read(Segmenter.unicode(), TextInput())
+        s.forms
+        for piece in split_text(io.StringIO(text), size=1)
+        for s in Segmenter.unicode().sentences(piece, TextInput())
     ]
     assert whole == pieces == [["Det", "regner", "."], [mark, "Hvor", "er", "du", "."]]
 
@@ -520,12 +523,12 @@ def test_a_mark_that_begins_a_paragraph_belongs_to_it(mark):
     ],
 )
 def test_danish_abbreviations_do_not_end_sentences(text, abbreviations):
-    danish = Segmenter(UnicodeRules(language=LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    danish = Segmenter(UnicodeRules(language=languages()["da"]), Multiwords.fit([]), "rules")
     (sentence,) = danish.segment(text)
     assert [form for form in sentence.forms if form[-1] == "."] == [*abbreviations, "."]
 
 
 def test_danish_words_like_abbreviations_end_sentences():
-    danish = Segmenter(UnicodeRules(language=LANGUAGES["da"]), Multiwords.fit([]), "rules")
+    danish = Segmenter(UnicodeRules(language=languages()["da"]), Multiwords.fit([]), "rules")
     found = danish.segment("Den er min. Han kom. Oplys kundenr... Hun er hans fru. Ja.")
     assert [each.forms[-2] for each in found] == ["min", "kom", "kundenr", "fru", "Ja"]

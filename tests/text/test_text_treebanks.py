@@ -7,12 +7,12 @@ import itertools
 
 import pytest
 from hard_texts import NASTY
+from restoring import restore
 
 from nonproj.io import conll
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import paragraphs, raw_text, surface
 from nonproj.text.formats import TextInput
-from nonproj.text.output import restore
 from nonproj.text.segmenter import Segmenter
 
 

@@ -9,16 +9,18 @@ import naive_text as naive
 import numpy as np
 import pytest
 from instances import seeds
+from restoring import restore
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
+from nonproj.io.copies import surface_tokens
 from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
-from nonproj.text.characters import KINDS, characters
-from nonproj.text.corpus import SurfaceToken, raw_text, surface
+from nonproj.text.characters import KINDS
+from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.formats import TextInput
-from nonproj.text.layout import ONE_BLANK, WRAPPED, Text, lay_out, spans
-from nonproj.text.output import CERTAIN, restore
+from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
+from nonproj.text.output import CERTAIN
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.token_table import TokenTable, token_table
 from nonproj.text.tokens import ALWAYS, SOMETIMES
@@ -86,7 +88,7 @@ def test_tokens_that_are_parts_of_words_are_learnt():
 def test_scores_equal_the_twin(seed):
     chance, random_numbers = random.Random(seed), np.random.default_rng(seed)
     text = "".join(chance.choice(["a", "b", "B", "ab", "1", " ", " ", "  ", "\n", "\n\n"]) for _ in range(60))
-    layout = Text(*lay_out(characters(text)))
+    layout = lay_out(text)
     if not len(layout.start):
         return
     separate = random_numbers.random(len(text)) < (0.3 if seed % 2 else 0)
@@ -104,7 +106,7 @@ def test_scores_equal_the_twin(seed):
 def test_open_places_are_blanks_and_ends_of_filled_lines():
     """No line that is not full, no second blank and no paragraph is inside a word; nor are characters, unless asked."""
     text = "aaaa bb  cc dd\nee ff\ngggggggggg h.\n\nj"
-    layout = Text(*lay_out(characters(text)))
+    layout = lay_out(text)
     start, end = layout.start, layout.end
     units = TokenTable(*token_table(layout, start, end))
     after = [text[a:b] for a, b in zip(start, end, strict=True)]
@@ -119,7 +121,7 @@ def test_open_places_are_blanks_and_ends_of_filled_lines():
 @pytest.mark.parametrize("size", [500, 5000])
 def test_the_lexicon_is_asked_in_linear_time(size):
     """Every unit and pair is known, which is the worst case: words have up to twelve units all the same."""
-    layout = Text(*lay_out(characters("a " * size)))
+    layout = lay_out("a " * size)
     units = TokenTable(*token_table(layout, layout.start, layout.end))
     found = _match(units, np.ones(size, np.bool_), np.full(1 << 8, 3, np.uint8))
     assert (found.before // 128).max() == 12 and (found.across // 128).max() == 12
@@ -140,8 +142,8 @@ def test_a_word_may_be_on_two_lines(with_blanks):
     sentences = with_blanks.segment(text)
     found = [form for sentence in sentences for form in sentence.forms]
     assert "thành phố" in found and restore(sentences) == text
-    token = next(token for sentence in sentences for token in surface(sentence) if token.form == "thành phố")
-    assert "OrigForm=th\\u00E0nh\\nph\\u1ED1" in token.misc
+    misc = next(misc for sentence in sentences for form, misc, _ in surface_tokens(sentence) if form == "thành phố")
+    assert "OrigForm=th\\u00E0nh\\nph\\u1ED1" in misc
     assert all("\n" not in line[:-1] for sentence in sentences for line in sentence.lines)
 
 
@@ -169,7 +171,7 @@ def test_certainty_is_that_of_the_least_certain_decision(with_blanks):
     sentence = with_blanks.using(with_margins=True).segment(text)[0]
     assert with_blanks.segment(text)[0].boundary_margins is None
     assert len(sentence.boundary_margins) == len(sentence.forms) + 1
-    found = with_blanks.finder.tokens(Text(*lay_out(characters(text)))).log_odds
+    found = with_blanks.finder.tokens(lay_out(text)).log_odds
     assert (found > 0).all() and found.max() < CERTAIN
     assert sentence.boundary_margins[1:, 0].tolist() == found.tolist()
 
@@ -221,5 +223,5 @@ def test_lines_are_broken_before_whole_chunks():
     raw = raw_text([[words, words]])
     lines = raw.text.split("\n")
     assert lines[:2] == ["a" * 77, "bb, cc"] and max(map(len, lines)) <= 80
-    blanks = Text(*lay_out(characters(raw_text([[words] * 9]).text))).blanks
+    blanks = lay_out(raw_text([[words] * 9]).text).blanks
     assert set(blanks[:-1].tolist()) <= {ONE_BLANK, WRAPPED}
