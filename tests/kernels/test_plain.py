@@ -67,12 +67,10 @@ REMOVED = [
     ("numba.core.compiler:CompileResult._reduce", "lambda self: (1, 2)"),
 ]
 REMOVED_TOO = [
-    ("llvmlite.binding:parse_assembly",),
     ("numba.core.compiler:CompilerBase",),
     ("numba.core.compiler_machinery:register_pass",),
     ("numba.core.registry:CPUDispatcher",),
     ("numba.core.runtime.nrt:rtsys",),
-    ("numba.core.serialize:dumps",),
     ("numba.core.typed_passes:NativeLowering",),
 ]
 """Private parts of numba that it does not need itself where they are, and what stands there instead, if anything."""
