@@ -167,7 +167,7 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
 )
 def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):
     sentences, config, path = toy.sentences(15), small(training__epochs=1, tagger__epochs=1), tmp_path / "checkpoint"
-    monkeypatch.setattr("nonproj.tagging.tagger._CHUNK", 1)
+    monkeypatch.setattr("nonproj.tagging.learning._CHUNK", 1)
     whole = train(sentences, config)
     with pytest.raises(KeyboardInterrupt):
         train(sentences, config, run=RunOptions(checkpoint=path, progress=_Interrupt(loop)))
