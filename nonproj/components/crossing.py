@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.components.base import Component, FitContext
+from nonproj.components.pruner import gold_part
 from nonproj.learning.corpus import Corpus
 from nonproj.learning.crossing import CrossingLearner
 from nonproj.learning.hyperparameters import CROSSING
@@ -31,7 +32,7 @@ class CrossingComponent(Component):
         """Learn from the gold trees, unless all trees are projective; the costs of a continued model stay."""
         if context.start:
             return context.start.loaded(CrossingScorer) or Fitted()
-        spec, title = context.files.templates.get(CROSSED_ARC), context.title(cls.name)
+        spec, title, corpus = context.files.templates.get(CROSSED_ARC), context.title(cls.name), gold_part(corpus)
         if spec is None or context.decoding.projective:
             return Fitted()
         table = part_templates(spec, context.vocabulary.encoder.attributes)

@@ -107,7 +107,8 @@ class Classifier(Fitted):
     def models(self, kind: str) -> tuple[str, ConfidenceModels]:
         """Return the models for a kind of input, or else for the most similar kind, and its name."""
         order = list(KINDS)
-        for name in sorted(order, key=lambda name: abs(order.index(name) - order.index(kind))):
+        place = order.index(kind) + 1
+        for name in order[:place][::-1] + order[place:]:
             found: ConfidenceModels | None = getattr(self, name)
             if found is not None:
                 return name, found

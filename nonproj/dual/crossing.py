@@ -8,7 +8,7 @@ one of its arcs is crossed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,28 +31,22 @@ class CrossingCosts:
     ----------
     head, modifier : ndarray of shape (A,), int32
         The nodes of each arc.
-    compute : callable
-        Returns the cost of each arc, float64[A], not negative, which trees pay in which it is crossed.  It is called
-        where the first of these trees is seen.
+    costs : ndarray of shape (A,), float64
+        The cost of each arc, which trees pay in which it is crossed; not negative.
 
     Examples
     --------
     Of the tree 0 -> 2, 2 -> 4, 4 -> 1 and 2 -> 3, the arcs from 0 and from 4 cross.
 
     >>> head, modifier = np.array([4, 0, 2, 2]), np.array([1, 2, 3, 4])
-    >>> crossing = CrossingCosts(head, modifier, lambda: np.array([2.0, 3.0, 7.0, 9.0]))
+    >>> crossing = CrossingCosts(head, modifier, np.array([2.0, 3.0, 7.0, 9.0]))
     >>> crossing.of(np.array([-1, 4, 0, 2, 2], np.int32))
     5.0
     """
 
-    def __init__(self, head: Int32s, modifier: Int32s, compute: Callable[[], Float64s]):
-        self.head, self.modifier, self._compute = head, modifier, compute
+    def __init__(self, head: Int32s, modifier: Int32s, costs: Float64s):
+        self.head, self.modifier, self.costs = head, modifier, costs
         self._paid: dict[bytes, float] = {}
-
-    @cached_property
-    def costs(self) -> Float64s:
-        """The cost of each arc, float64[A]."""
-        return self._compute()
 
     @cached_property
     def roundoff(self) -> float:
@@ -134,7 +128,7 @@ class CrossingCosts:
         size = len(arcs.start)
         order = self.modifier.astype(np.int64) * size + self.head
         places = np.searchsorted(order, arcs.modifier.astype(np.int64) * size + arcs.head)
-        return CrossingCosts(arcs.head, arcs.modifier, lambda: self.costs[places])
+        return CrossingCosts(arcs.head, arcs.modifier, self.costs[places])
 
 
 def _cheapest_to_left(least: Float64s) -> Float64s:
@@ -171,4 +165,4 @@ def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, projective: bool) ->
         arc = int(wrong.argmax())
         place = f"the cost of crossing arc {arcs.head[arc]} -> {arcs.modifier[arc]}"
         raise ValueError(f"{place} is {given[arc]}; a number from 0 to {LARGEST} is expected")
-    return None if projective or not given.any() else CrossingCosts(arcs.head, arcs.modifier, lambda: given)
+    return None if projective or not given.any() else CrossingCosts(arcs.head, arcs.modifier, given)

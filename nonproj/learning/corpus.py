@@ -106,11 +106,11 @@ class Auxiliary:
     sentences : sequence of Sentence
         With their own tags, or with those that the tagger predicts.
     origin : str
-        "related": people have annotated them, for other treebanks of the language or of a similar one.  Tagger, pruner,
-        labeler, network and parser learn from them in the conventions of the treebank
-        (`nonproj.components.conventions`), an encoder as well; an epoch takes all of them.
-        "silver": a parser has.  The pruner does not learn from them, and an epoch takes as many as
-        ``treebank.silver_share`` says.
+        "related": people have annotated them, for other treebanks of the language or of a similar one.  All but
+        segmenter and confidence learn from them, in the conventions of the treebank (`nonproj.components.conventions`);
+        an epoch takes all of them, once where it takes all copies of one's own sentences.
+        "silver": a parser has.  Pruner and costs of crossed arcs do not learn from them, and an epoch takes as many
+        as ``treebank.silver_share`` says.
     sentences_per_epoch : int
     annotated : sequence of Sentence
         Sentences of related treebanks with the annotation that is learnt from, in the conventions of the treebank.
@@ -241,7 +241,7 @@ class Corpus:
         return found
 
     def in_epoch(self, epoch: int) -> np.ndarray:
-        """Return which sentences an epoch learns from, bool: all of the treebank, and other silver ones each time."""
+        """Return which sentences an epoch learns from, bool: all own ones, and other auxiliary ones each time."""
         first, others = self.n_own, len(self.auxiliary.sentences)
         mask = np.arange(first + others) < first
         if others:

@@ -31,9 +31,10 @@ from nonproj.pipeline.parses import Parse
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join, join_words
 from nonproj.scoring.scorer import score_pairs
-from nonproj.scoring.vocabulary import UNKNOWN, Tokens
+from nonproj.scoring.vocabulary import UNKNOWN
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
+from nonproj.trees.projective import is_projective
 from nonproj.trees.pruning import prune_trusted
 from nonproj.types import ArcSpace, Float64s, Int64s
 
@@ -43,6 +44,8 @@ third-order parts 5 n^4 / 12, at this length 3 million."""
 
 FULL_EFFORT = 100
 """Factor on the search limit for decoding over all arcs."""
+
+_TREE = attrgetter("tree")
 
 Stage: TypeAlias = Callable[[Batch], Batch]
 
@@ -121,33 +124,36 @@ def score(batch: Batch) -> Batch:
 
 def decode(batch: Batch) -> Batch:
     """Find the best trees over the candidate arcs."""
-    own, crossing = batch.request, crossing_costs(batch)
-    further = map(itertools.repeat, (own.options, own.search, own.nbest))
-    decoded = map(decode_trusted, batch.spaces, batch.scores, *further, crossing, itertools.repeat(own.proofs))
-    return batch._replace(found=list(decoded))
+    own = batch.request
+    further = map(itertools.repeat, (own.options, own.search, own.nbest, None, own.proofs))
+    found = list(map(decode_trusted, batch.spaces, batch.scores, *further))
+    if own.crossing and not all(map(is_projective, map(_TREE, itertools.chain.from_iterable(found)))):
+        found = list(map(_with_costs, itertools.repeat(batch), found, itertools.count()))
+    return batch._replace(found=found)
 
 
-def crossing_costs(batch: Batch) -> list[CrossingCosts | None]:
-    """Return the costs of the crossed arcs of each sentence, which are computed where a tree has crossed arcs."""
-    factor, known, scorer, table = (
-        batch.request.crossing,
-        batch.known,
-        batch.loaded.crossing,
-        batch.loaded.crossing_table,
-    )
-    if not factor or known is None or scorer is None or table is None:
-        return [None] * len(batch.sentences)
-    ends = np.cumsum([len(space.arcs.head) for space in batch.spaces])
+def _with_costs(batch: Batch, found: SearchResult, i: int) -> SearchResult:
+    """Return the best trees of a sentence less the costs of crossed arcs, given those by their scores alone.
 
-    def costs_of(tokens: Tokens, arcs: ArcSpace, of_labels: np.ndarray) -> CrossingCosts:
-        def compute() -> Float64s:
-            rows = Arc().rows(arcs, np.empty(0, np.int64))
-            return factor * scorer.costs(tokens, rows, of_labels.argmax(axis=1), table)
+    Costs are not negative, so trees without crossed arcs, with the highest scores, have the highest values, too.
+    """
+    crossing = None if all(map(is_projective, map(_TREE, found))) else crossing_costs(batch, i)
+    if crossing is None:
+        return found
+    own = batch.request
+    return decode_trusted(batch.spaces[i], batch.scores[i], own.options, own.search, own.nbest, crossing, own.proofs)
 
-        return CrossingCosts(arcs.head, arcs.modifier, compute)
 
-    arcs, of_labels = [space.arcs for space in batch.spaces], np.split(known.of_labels, ends[:-1])
-    return list(map(costs_of, batch.tokens, arcs, of_labels))
+def crossing_costs(batch: Batch, i: int) -> CrossingCosts | None:
+    """Return the costs of the arcs of a sentence where they are crossed; None if there are none."""
+    loaded, known, arcs = batch.loaded, batch.known, batch.spaces[i].arcs
+    if known is None or loaded.crossing is None or loaded.crossing_table is None or not batch.request.crossing:
+        return None
+    begin = sum(len(space.arcs.head) for space in batch.spaces[:i])
+    labels = known.of_labels[begin : begin + len(arcs.head)].argmax(axis=1)
+    rows = Arc().rows(arcs, np.empty(0, np.int64))
+    costs = loaded.crossing.costs(batch.tokens[i], rows, labels, loaded.crossing_table)
+    return CrossingCosts(arcs.head, arcs.modifier, batch.request.crossing * costs)
 
 
 def widen(batch: Batch) -> Batch:

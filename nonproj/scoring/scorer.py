@@ -6,6 +6,7 @@ A row of F has a one at the place of each feature of a part, see `nonproj.scorin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,9 +152,10 @@ class Scorer:
             If labels are scored with the arcs.
         """
         scores, known = [], None
+        arcs, starts = list(map(attrgetter("arcs"), spaces)), list(map(attrgetter("starts"), spaces))
         layer = self.network.layer(batch) if self.network is not None else None
         for i, (part_type, table) in enumerate(zip(self.types, self.tables, strict=True)):
-            of_sentences = [part_type.rows(parts.arcs, parts.starts[i]) for parts in spaces]
+            of_sentences = list(map(part_type.rows, arcs, map(itemgetter(i), starts)))
             rows = join_rows(of_sentences, batch)
             scores.append(score_parts(hash_tokens(batch, table, len(weights)), rows, weights, scale))
             if batch.encoded is not None:
@@ -165,9 +167,9 @@ class Scorer:
                 hashed = hash_tokens(batch, self.label_table, len(weights))
                 known = LabelScores(rows.nodes, self.of_labels(batch, hashed, rows, weights, demanded), layer)
                 scores[0] += scale * best_label_scores(known.of_labels, rows.nodes[:, 1], demanded)
-        sizes = np.diff([parts.offsets for parts in spaces])
-        by_type = [np.split(own, np.cumsum(size)[:-1]) for own, size in zip(scores, sizes.T, strict=True)]
-        return [np.concatenate(of_types) for of_types in zip(*by_type, strict=True)], known
+        sizes = np.diff(list(map(attrgetter("offsets"), spaces)))
+        by_type = map(np.split, scores, np.cumsum(sizes, axis=0)[:-1].T)
+        return list(map(np.concatenate, zip(*by_type, strict=True))), known
 
     def of_labels(
         self,

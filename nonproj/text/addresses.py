@@ -41,6 +41,9 @@ ENDINGS = frozenset(
 SCHEME, EMAIL, NAME, SLASHED, ABBREVIATED = 1, 2, 4, 8, 16
 """Marks of a chunk: it has ``://``; an ``@`` in an address; ``www.`` or a name; a slash; or is like ``e.g.``."""
 
+SIGN = re.compile(r"[/\\@#]|\+(?=\+)|(?<=[wW]{3})\.|[.．](?=\w)")
+"""The signs of which every address has one."""
+
 _LONGEST_ABBREVIATION = 4
 _LETTERS = "".join(map(chr, LETTERS))
 _ENDS = _LETTERS + chr(DIGIT)
@@ -51,7 +54,6 @@ _BEHIND = "".join(map(chr, (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLO
 _IN_LOCAL_PARTS = "+%&=~'"
 """Further signs before the ``@`` of an address, those of RFC 5322 that seldom stand between it and another word."""
 
-_SIGN = re.compile(r"[/\\@#]|\+(?=\+)|(?<=[wW]{3})\.|[.．](?=\w)")
 _NAME = re.compile(r"www\.|(?:[cg]\+\+|[cfjq]#|\.net(?![^\W\d_]))(?![+#])", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:d|st|nd|rd|th)")
 _BODY = re.compile('[^"<>«»“-‟\u3000-\u3020\uff00-\uff0f]*')
@@ -73,7 +75,7 @@ def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: U
     fixed : ndarray of shape (n,), uint8
         1 is written for each character after which no token ends.
     """
-    signs = [match.start() for match in _SIGN.finditer(text)]
+    signs = [match.start() for match in SIGN.finditer(text)]
     if not signs:
         return
     chunks = np.unique(np.searchsorted(start, signs, side="right") - 1)
@@ -99,7 +101,7 @@ def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
     """
     found, last = 0, 0
     spans: list[tuple[int, int]] = []
-    for match in _SIGN.finditer(chunk):
+    for match in SIGN.finditer(chunk):
         i, sign, span = match.start(), match[0], (0, 0)
         if sign in "/\\":
             found |= SLASHED

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes, length_share, place_share
-from nonproj.text.addresses import ABBREVIATED, mark_addresses
+from nonproj.text.addresses import ABBREVIATED, SIGN, mark_addresses
 from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NEWLINE, OPEN, QUOTE, STOP, characters
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
@@ -81,7 +81,8 @@ def lay_out(text: str, path: str = "<text>") -> Text:
     lower, kind, joined = characters(text, path)
     run, start, end, blanks, chunk, flags = _lay_out(lower, kind)
     fixed = joined.copy()
-    mark_addresses(text, kind, start, end, flags, fixed)
+    if SIGN.search(text):
+        mark_addresses(text, kind, start, end, flags, fixed)
     return Text(lower, kind, joined, run, start, end, blanks, chunk, flags, fixed)
 
 

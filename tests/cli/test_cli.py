@@ -244,6 +244,7 @@ def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, c
     table = model.weights["parser"]
     model.weights["parser"] = np.random.default_rng(0).integers(-99, 99, table.shape).astype(table.dtype)
     model.weights["pruner"] = np.zeros_like(model.weights["pruner"])  # as good as nothing is pruned
+    model.components.pop("crossing", None)
     model.save("wild.nonproj")
     words = ["parse", "-m", "wild.nonproj", "test.conll", "-o", "out.conll", "--max-iterations=1", "--stats", "s.jsonl"]
     assert main([*words, "--no-exact"]) == 0

@@ -165,7 +165,7 @@ def test_what_trees_pay(seed):
     rng = np.random.default_rng(seed)
     arcs = draw_arcs_of_words(rng, int(rng.integers(2, 6)), bool(seed % 2))
     pairs, costs = naive_trees.pairs_of(arcs), draw_costs(rng, KINDS[seed % 2], len(arcs.head))
-    crossing, keep = CrossingCosts(arcs.head, arcs.modifier, lambda: costs), rng.random(len(pairs)) < 0.8
+    crossing, keep = CrossingCosts(arcs.head, arcs.modifier, costs), rng.random(len(pairs)) < 0.8
     for arc, pair in enumerate(pairs):
         crossers = [cross(pair, other) or cross(other, pair) for other in pairs]
         assert crossing.crossers(arc).tolist() == [cross(pair, other) for other in pairs] == crossers

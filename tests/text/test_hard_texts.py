@@ -15,6 +15,7 @@ from nonproj.automata.compiled import compiled_starts, count_work
 from nonproj.cli.main import main
 from nonproj.confidence import evidence
 from nonproj.dual import problem
+from nonproj.dual.crossing import CrossingCosts
 from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import DEFAULTS, UNLIMITED, SearchOptions
 from nonproj.dual.subgradient import CONTRACTION_WORK
@@ -182,7 +183,8 @@ def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
 
     monkeypatch.setattr(problem, "descend", recorded(problem.descend))
     limit, options = SearchOptions(work_per_word=50_000), DEFAULTS._replace(single_root=single_root)
-    [found] = decode_trusted(parts, scores, options, limit, 1, 3.0)
+    crossing = CrossingCosts(parts.arcs.head, parts.arcs.modifier, np.full(len(parts.arcs.head), 1.5))
+    [found] = decode_trusted(parts, scores, options, limit, 1, crossing)
     assert found.bound >= found.score
     assert sum(spent) <= (50 + 70 // 2) * limit.work_per_word + 4 * max(most)
     assert len(spent) > 1
