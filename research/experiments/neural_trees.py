@@ -155,7 +155,7 @@ def all_of(batch: Batch) -> tuple[PartSpace, np.ndarray]:
 
 
 def exact(parser: Parser, parts: PartSpace, scores: np.ndarray) -> Decoded:
-    """Return the best tree."""
+    """Return the best tree by its score, without costs of crossed arcs, as the integer program has it."""
     request = parser.request
     return decode_trusted(parts, scores, request.options, request.search)[0]
 
