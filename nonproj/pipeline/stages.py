@@ -260,11 +260,12 @@ def collect(batch: Batch) -> Batch:
     for i, (found, arcs) in enumerate(zip(batch.found, batch.arcs, strict=True)):
         narrow = batch.pruned[i] if batch.pruned else None
         pruned, constraints, trees = narrow[0] if narrow else None, batch.constraints[i], list[Parse]()
+        costs = found.crossing if batch.request.crossing else None
         for tree, numbers in zip(found, batch.labels[i], strict=True):
             names: list[str] = batch.loaded.labels[numbers].tolist()
             for word, name in constraints.labels.items() if constraints else ():
                 names[word - 1] = name
-            paid = None if projective else found.crossing.of(tree.tree) if found.crossing else 0.0
+            paid = None if projective else costs.of(tree.tree) if costs else 0.0
             trees.append(Parse(tree, names, arcs, pruned, paid=paid))
         unknown = () if column is None else batch.tokens[i].atoms[:, column] == UNKNOWN
         parses.append(
