@@ -185,7 +185,7 @@ class Decoded(NamedTuple):
     tree : ndarray of shape (N,), int32
         The head of each node; ``tree[0] == -1``.  See also `heads`.
     score : float
-        The tree's score under the whole model (the primal value), less the price of crossing arcs, if any.
+        The tree's score under the whole model (the primal value), less the costs of its crossed arcs, if any.
     bound : float
         The lowest dual value seen: no tree over the same arcs scores higher.
     agreed : bool

@@ -46,9 +46,12 @@ class CrossingScorer(Fitted):
     unit: float
 
     def costs(self, tokens: Tokens, arcs: PartRows, labels: Int64s, table: TemplateTable) -> Float64s:
-        """Return the cost of each arc with a label, float64[A]."""
+        """Return the cost of each arc with a label, float64[A].
+
+        Logarithms are rounded, because their last digits depend on the processor.
+        """
         sums = self.scale * sums_of(crossing_places(tokens, arcs, labels, table, len(self.weights)), self.weights)
-        return self.unit * np.maximum(np.logaddexp(0.0, -sums) - FREE, 0.0)
+        return self.unit * np.maximum(np.round(np.logaddexp(0.0, -sums), 6) - FREE, 0.0)
 
     def state(self) -> State:
         """Return the state from which `from_state` restores it."""
@@ -69,5 +72,6 @@ def crossing_places(tokens: Tokens, arcs: PartRows, labels: Int64s, table: Templ
 
 
 def sums_of(listed: Places, weights: np.ndarray) -> Float64s:
-    """Return the sum of the weights at the places of each arc, float64[A]."""
-    return np.add.reduceat(weights[listed.places], listed.start[:-1], dtype=np.float64)
+    """Return the sum of the weights at the places of each arc, float64[A]; an arc may have none."""
+    arc = np.repeat(np.arange(len(listed.start) - 1), np.diff(listed.start))
+    return np.bincount(arc, weights[listed.places], len(listed.start) - 1).astype(np.float64)

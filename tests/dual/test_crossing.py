@@ -81,7 +81,8 @@ def test_costs_are_those_of_the_probability(model):
         hashed = hash_tokens(batch.tokens[0], table, len(scorer.weights))
         sums = label_scores(hashed, rows, len(model.labels), scorer.weights)[np.arange(len(labels)), labels]
         probability = 1.0 / (1.0 + np.exp(-scorer.scale * sums))
-        np.testing.assert_allclose(costs, scorer.unit * np.maximum(-np.log(probability) - FREE, 0.0), atol=1e-6)
+        expected = scorer.unit * np.maximum(-np.log(probability) - FREE, 0.0)
+        np.testing.assert_allclose(costs, expected, atol=1e-6 * scorer.unit)
 
 
 def test_arcs_that_cross_in_training_cost_less(model):
@@ -110,6 +111,17 @@ def test_the_logistic_model_follows_its_gradient(model):
     likely = sums_of(listed, learner.weights) > 0.0
     assert (np.flatnonzero(likely) + 1).tolist() == crossed_arcs(sentence.tree.tolist())
     assert learner.update(tokens, np.full(len(labels) + 1, -1), labels) == (0.0, 0)
+
+
+def test_an_arc_without_features_is_as_likely_as_not(model):
+    """Neighbours have no words between them."""
+    spec = {"part": "labelled_arc", "codes": ["none"], "templates": ["between.pos"]}
+    table = part_templates(spec, parser_of(model).loaded.encoder.attributes)
+    tokens = parser_of(model).loaded.encoder.encode(next(s for s in toy.sentences(40) if len(s) > 3))
+    n = tokens.n_nodes - 1
+    arcs, weights = rows_of(np.array([-1, 3, *range(1, n)])), np.ones(1 << 14, np.int16)
+    sums = sums_of(crossing_places(tokens, arcs, np.zeros(n, np.int64), table, len(weights)), weights)
+    assert sums.tolist() == [1.0] + [0.0] * (n - 1)
 
 
 def test_non_projective_arcs_weigh_more_in_training():
