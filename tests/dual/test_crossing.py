@@ -41,7 +41,7 @@ def parser_of(model, **decoding):
 def scored(parser, sentence):
     """A sentence whose parts have scores, and the costs of its arcs."""
     batch = parser.run([sentence], until=score)
-    costs = crossing_costs(batch, 0)
+    costs = next(iter(crossing_costs(batch, [0])), None)
     return batch, None if costs is None else costs.costs
 
 
