@@ -233,6 +233,7 @@ _UNIVERSAL = (*script("treebanks").RELEASED, "greek", "english-ewt")
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "text": _grandparents(*_UNIVERSAL, text=True),
+    "crossing": _grandparents("danish", "dutch", "basque", *_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
