@@ -22,7 +22,7 @@ _COMPLETE_FILES = {
     "fish": "(__fish_complete_path (commandline -ct))",
     "powershell": "_shtab_powershell_compgen_files",
 }
-"""Their shell completion, as the package shtab expects it: its ``shtab.FILE``."""
+"""Shell completion of files, as the package shtab expects it: its ``shtab.FILE``."""
 
 
 def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
