@@ -41,7 +41,7 @@ class Variation(NamedTuple):
     sentence, word : int
         The place of the word, from 0 and from 1.
     annotation : tuple of str
-        Annotation of most of the others, with `ABSENT` columns; of a head its number, the label and its direction follow.
+        Annotation of most of the others, with `ABSENT` columns; a head is its number, the label and its direction.
     own, others : int
         Number of occurrences with the word's annotation, itself included, and with the other one.
     """
