@@ -96,7 +96,7 @@ def invocation(action: argparse.Action) -> str:
 
 def arguments(parser: Arguments) -> list[tuple[str, str]]:
     """Return the arguments of a command, except those common to all commands."""
-    common = {"help", "verbose", "quiet"}
+    common = {"help", "help_all", "verbose", "quiet"}
     shown = [each for each in parser.arguments if each.dest not in common and each.help is not argparse.SUPPRESS]
     return [(invocation(action), (action.help or "") % {"default": action.default}) for action in shown]
 
@@ -120,7 +120,8 @@ def own_parser() -> Arguments:
 def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
     """Return the page of all commands of a parser (by default nonproj's), with one table of arguments per command."""
     parser = parser or own_parser()
-    shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
+    shared = [("`-h`, `--help`", "print the usual arguments of the command and exit")]
+    shared += [("`--help-all`", "print all arguments of the command and exit")]
     first = next(commands(parser))
     shared += [(invocation(each), each.help) for each in first.arguments if each.dest in ("verbose", "quiet")]
     page = f"{head}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"

@@ -308,7 +308,7 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
 
 
 def mark_after(tokens: list, t: int) -> int:
-    """What the punctuation after a token says.
+    """Class of the punctuation after a token.
 
     4, a sentence ends with a bracket or quotation mark; 3, it ends; 2, it goes on; 1, an abbreviation; 0, nothing.
     """
@@ -380,7 +380,7 @@ def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int
 
 
 def clipping(text: str, found: list, c: int, begin: int) -> float:
-    """What speaks for an abbreviation: 5, or 8 without vowels, for a word and a full stop at the end of a chunk."""
+    """Evidence for an abbreviation: 5, or 8 without vowels, for a word and a full stop at the end of a chunk."""
     first, last, blanks = found[c]
     kinds = [kind(character) for character in bases(text[first:last])]
     word, letters = text[begin : last - 1].lower(), set(kinds[begin - first : -1]) <= {LOWER, UPPER, LETTER}
@@ -453,7 +453,7 @@ def piece_of(tokens: list, t: int) -> tuple[int, int]:
 
 
 def sums_of_places(tokens: list, case, tag, network) -> list:
-    """What the tokens of its context add to the hidden units of the place after each token, None after paragraphs."""
+    """Sums that the tokens in context add to the hidden units of the place after each token, None after paragraphs."""
     rows, states, _, context = network
     bits, size = len(rows).bit_length() - 1, states.shape[1]
     own = [[rows[row] for row in token_rows(tokens, t, case, tag, bits)] for t in range(len(tokens))]
@@ -583,7 +583,7 @@ def join_scores(units: list[str], allowed: list[bool], counts, weights: np.ndarr
     """The score of a word that goes on after each unit; ``counts`` are those of words, by hash."""
 
     def count(a: int, b: int) -> int:
-        """How often the units from a to b are a word; 0 if they cannot be one."""
+        """Count of the units from a to b as a word; 0 if they cannot be one."""
         possible = 0 <= a <= b < len(units) and b - a < 12 and all(allowed[a:b])
         return counts(sequence_hash([string_hash(unit) for unit in units[a : b + 1]], b - a + 1)) if possible else 0
 

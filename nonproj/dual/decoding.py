@@ -126,7 +126,7 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     Returns
     -------
     Decoded
-        The same as that of `dual_decomposition`.
+        Result of `dual_decomposition`.
     Trace
         One entry for each iteration; none for arcs alone.
 

@@ -39,7 +39,7 @@ class OwnScores(NamedTuple):
     Attributes
     ----------
     scores : ndarray of shape (P,), float64
-        Those of all parts, or with tables those of arcs at least.
+        Scores of all parts, or with tables those of arcs at least.
     best : ndarray of shape (N,), float64
         The score of the best arc into each word.
     constant : float
@@ -49,7 +49,7 @@ class OwnScores(NamedTuple):
     most : float
         No tree has a higher sum of scores beside those of arcs.
     first : ndarray of shape (N,), float64
-        What the first multipliers add to the scores of arcs that automata see: see `first_copies`.
+        Sum of the first multipliers in the scores of arcs that automata see: see `first_copies`.
     """
 
     scores: np.ndarray
@@ -121,7 +121,7 @@ class Problem(ABC):
     n_nodes, size : int
         Words and the root, each of which has an automaton, and all parts.
     own : OwnScores or None
-        What the scores were before they were made relative, if they were.
+        Scores before they were made relative, if they were.
     of_second_order : bool
         Whether there are parts of second order, and none of third order.
     """
@@ -220,7 +220,7 @@ def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
 
 
 def bonus_of(parts: PartSpace, scores: Float64s, scale: float) -> float:
-    """Return more than all parts that may appear or disappear with one more modifier, and an arc's own score."""
+    """Return an upper bound on what one more modifier can change a score by, its arc included."""
     bonus = scale
     for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
         own = scores[begin:end]

@@ -59,13 +59,13 @@ class SearchResult(list[Decoded]):
     ----------
     problem : Problem
     copies : ndarray of shape (V,), float64
-        Those of the problem's own scores where the first bound was lowest.
+        Copies of the problem's own scores where the first bound was lowest.
     first : NodeResult or None
         The first bound and its tree, from which `with_costs` continues.
     branch : Branch or None
-        How the trees were divided and bounded, if that was recorded; see `nonproj.dual.proofs`.
+        Record of how the trees were divided and bounded, if any; see `nonproj.dual.proofs`.
     crossing : CrossingCosts or None
-        What trees paid.
+        Costs that trees paid.
     """
 
     def __init__(

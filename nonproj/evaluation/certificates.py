@@ -33,7 +33,7 @@ class TextOptions(NamedTuple):
     confidence : ConfidenceOutput
         Options for writing confidence.
     on_error : str
-        How to handle malformed input: one of `nonproj.io.broken.ON_ERROR`.
+        Treatment of malformed input: one of `nonproj.io.broken.ON_ERROR`.
     """
 
     comments: bool = False

@@ -142,7 +142,7 @@ def replace(
     Parameters
     ----------
     sentence : Sentence
-        Of ``n`` words.
+        Sentence of ``n`` words.
     heads : array_like of int, shape (n,)
         The head of each word, from 1; 0 is the root, and -1 is written as ``_``.
     labels : iterable of n str, optional

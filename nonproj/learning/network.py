@@ -110,7 +110,7 @@ class TrainableArcNetwork:
     rng : numpy.random.Generator
         For the first weights and what is left out.
     vectors : ndarray of shape (n, D), float32, optional
-        Those of the words in the vocabulary of `VECTOR`.
+        Vectors of the words in the vocabulary of `VECTOR`.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarr
     ----------
     batch : ArcBatch
     scores : ndarray of shape (A,), float32
-        Of the arcs.
+        Scores of the arcs.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
         A file written by ``nonproj train`` or `DependencyParser.save`, or the name of an installed model; by default
         that of the environment variable ``NONPROJ_MODEL``, or else the English one that comes with nonproj.
     tags : {"missing", "all", "none"}
-        Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
+        Tags, features and lemmas that are predicted; see `nonproj.pipeline.parser.Parser`.
     **decoding
         Options of the section ``decoding`` to change, such as ``projective=True``, ``exact=False`` or ``full=True``.
 
@@ -75,7 +75,7 @@ class TextParser:
     decoding : DecodingConfig, optional
         By default the model's.
     tags : {"missing", "all", "none"}
-        Which tags are predicted; see `load`.
+        Tags that are predicted; see `load`.
     name : str
         Name of the model in ``repr`` and warnings.
 

@@ -72,7 +72,7 @@ def picture_of(
     labels : sequence of n str, optional
         By default those of the sentence.
     other : Sentence, optional
-        The same words with another tree, such as the gold tree; words may lack heads.
+        Sentence with another tree, such as the gold tree; words may lack heads.
     confidence : sequence of n float, optional
         By default the attribute ``Confidence`` of MISC.
 

@@ -41,7 +41,7 @@ class Parser:
     decoding : DecodingConfig, optional
         By default the model's.
     tags : {"missing", "all", "none"}
-        Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
+        Tags, features and lemmas that the model's tagger predicts: those that are missing (``_``), all or none.
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
 

@@ -31,9 +31,9 @@ class Parse(NamedTuple):
         The probabilities that heads, labels and the tree are correct; None if the model has no classifier, or
         ``decoding.confidence`` is off.
     proof : dict or None
-        That of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
+        Proof of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
     paid : float or None
-        What the tree paid for crossed arcs; None if only projective trees counted.
+        Costs of the tree's crossed arcs; None if only projective trees counted.
     """
 
     decoded: Decoded

@@ -24,7 +24,7 @@ class Request:
     Attributes
     ----------
     tags : {"missing", "all", "none"}
-        Which tags, features and lemmas are predicted.
+        Tags, features and lemmas that are predicted.
     options : DualOptions
     search : SearchOptions
         The limits of the search.

@@ -33,7 +33,7 @@ class Task(NamedTuple):
     ----------
     data : str
     plain : TextInput or None
-        How to read plain text; None if ``data`` is CoNLL-U.
+        Options of reading plain text; None if ``data`` is CoNLL-U.
     normalized : bool
         Whether to omit the attributes that keep the blanks of plain text.
     tag, parse : bool

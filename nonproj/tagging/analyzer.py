@@ -79,7 +79,7 @@ class Analyzer(Fitted):
         folder : str, optional
             Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
         vectors : WordVectors, optional
-            From which the tagger's network learns.
+            Word vectors that the tagger's network learns from.
         start : Analyzer, optional
             A trained one to continue, with its own templates; it does not learn what it lacks.
 

@@ -84,7 +84,7 @@ class FormCache:
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
     network : FormLayers
-        What the scores of a network need of each form; sizes are 0 without one.
+        Layers of a network for each form; sizes are 0 without one.
     """
 
     def __init__(self, words: FormTable, network: FormLayers):
@@ -111,7 +111,7 @@ class Tagger:
     ----------
     tags : TagSet
     lexicon : Lexicon
-        Of the whole training data.
+        Lexicon of the whole training data.
     templates : dict
         The content of the template file.
     weights : ndarray, int16
@@ -157,7 +157,7 @@ class Tagger:
         Parameters
         ----------
         keys : list
-            Of all words, one sentence after the other: a form, or a tuple of a form and given UPOS, XPOS and FEATS,
+            Keys of all words, sentence by sentence: a form, or a tuple of a form and given UPOS, XPOS and FEATS,
             where None is any.
         lengths : list of int
             The numbers of words of the sentences.

@@ -39,11 +39,11 @@ class Text(NamedTuple):
     lower, kind, joined : ndarray of shape (n,)
         See `Characters`.
     run : ndarray of shape (n,), int64
-        Where the run of characters of one kind ends that a character is in.
+        End of the run of characters of one kind that each character is in.
     start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
     blanks : ndarray of shape (C,), uint8
-        What follows each chunk.
+        Kind of blanks after each chunk.
     chunk : ndarray of shape (C,), uint32
         Hashes of the chunks in lower case.
     flags : ndarray of shape (C,), uint8

@@ -45,7 +45,7 @@ class _FormAnalysis(NamedTuple):
     words : tuple of str
         Its best analysis into several words; empty if there is none.
     margin : float
-        How much better than the form as one word that is.
+        Score difference to the form as one word.
     """
 
     key: int
@@ -80,7 +80,7 @@ class Multiwords:
     ----------
     lexicon : MultiwordLexicon
     weights : ndarray of shape (2**BITS,), float32
-        Of one entry, if there are no multiword tokens.
+        Table of weights, of one entry if there are no multiword tokens.
     """
 
     schema: ClassVar[Schema] = MultiwordLexicon.schema

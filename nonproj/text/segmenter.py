@@ -41,9 +41,9 @@ class Segmenter(Fitted):
     description : str
         A trained model, or the rules in use, in words.
     finder : TextModels or UnicodeRules
-        What finds tokens and sentences.
+        Model or rules that find tokens and sentences.
     multiwords : Multiwords
-        What expands multiword tokens.
+        Model that expands multiword tokens.
     with_margins : bool
         Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.boundary_margins`).
     tree_scores : callable, or None

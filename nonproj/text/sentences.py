@@ -43,7 +43,7 @@ _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
 
 class Beginnings(NamedTuple):
-    """Where the current sentence may have begun.
+    """Candidate beginnings of the current sentence.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class SentenceModel(NamedTuple):
     Attributes
     ----------
     usage : Usage
-        How words are used, by hash.
+        Statistics of words, by hash.
     weights : ndarray, float32
-        Of the linear model.
+        Weights of the linear model.
     threshold : float
         This is subtracted from the log-odds of each end.
     network : SentenceNetwork
@@ -115,7 +115,7 @@ class SentenceEnds(NamedTuple):
     ended : ndarray of shape (T + 1,), float64
         The probability that a sentence ends there.
     value : ndarray of shape (T + 1,), float64
-        Of the best sentences up to there: the sum of their probabilities, less their cost.
+        Value of the best sentences up to there: the sum of their probabilities, less their cost.
     begin : ndarray of shape (T + 1,), int64
         The first token of the last of them.
     """

@@ -31,7 +31,7 @@ class TokenTable(NamedTuple):
     first, last : ndarray of shape (T + 6,), uint8
         Kinds of their first and last characters.
     blanks : ndarray of shape (T + 6,), uint8
-        What follows: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last token ends a paragraph.
+        Kind of blanks after it: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last ends a paragraph.
     size : ndarray of shape (T + 6,), int32
         Their lengths.
     """

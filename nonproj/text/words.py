@@ -186,9 +186,9 @@ def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, wei
     ----------
     units : TokenTable
     allowed : ndarray of shape (U,), bool
-        Of `open_places`; elsewhere the score is minus infinity.
+        Result of `open_places`; elsewhere the score is minus infinity.
     lexicon : ndarray, uint8
-        How often each word, by the hashes of its units, occurs in training.
+        Counts of words in training, by the hashes of their units.
     weights : ndarray, float32
     """
     return _score(units, allowed, lexicon, WINDOW, weights)
@@ -235,11 +235,11 @@ def word_log_odds(units: np.ndarray, first: np.ndarray, scores: np.ndarray) -> n
     Parameters
     ----------
     units : ndarray of shape (U,), float32
-        Of the least certain decision about each unit.
+        Log-odds of the least certain decision about each unit.
     first : ndarray of shape (W,), int64
         The first unit of each word.
     scores : ndarray of shape (U,), float32
-        Of `score_joins`.
+        Result of `score_joins`.
 
     Examples
     --------

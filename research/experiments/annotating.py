@@ -134,7 +134,7 @@ def options_of(language: str, changes: dict[str, object]) -> Config:
 
 
 def corrected(setting: Setting, language: str, count: int) -> list[Row]:
-    """Return the figures of corrections of a model that has learnt from so many sentences; see `LEARNT`."""
+    """Return the figures of corrections of a model that has learnt from ``count`` sentences; see `LEARNT`."""
     sentences, held_out = material(setting, language)
     path = setting.models / f"annotating-{language}-{count}.nonproj"
     if not path.exists():
@@ -175,7 +175,7 @@ def _accuracy(model: Model, held_out: Sequence[Sentence]) -> Row:
 
 
 def annotate(strategy: str, parser: Parser, pool: Sequence[Sentence], given: list[np.ndarray], arcs: int) -> None:
-    """Annotate words of the pool by a strategy of `NAMES`, until so many arcs are given; ``given`` is changed.
+    """Annotate words of the pool by a strategy of `NAMES`, until ``arcs`` arcs are given; ``given`` is changed.
 
     The last sentence is annotated as far as there are arcs left.
     """

@@ -1,4 +1,4 @@
-"""How many planted errors ``nonproj audit`` finds among its first suspicions, by treebank, kind and ranking.
+"""Share of planted errors among the first suspicions of ``nonproj audit``, by treebank, kind and ranking.
 
 Errors are planted in the development file (`research.experiments.planting`), which is audited with a model that has
 learnt from the training file.  Writes ``audit.csv`` and ``audit.md``.
@@ -100,7 +100,7 @@ def precision(scores: Mapping[tuple[int, int], float], places: set[tuple[int, in
     scores : mapping
         From places to scores; all other words come last.
     places : set
-        Those of the planted errors.
+        Places of the planted errors.
     words : int
 
     Examples

@@ -1,4 +1,4 @@
-"""What the figures of each page of results depend on, recorded on the page when it is made.
+"""Provenance of the figures of each page of results, recorded on the page when it is made.
 
     python -m research.experiments.provenance               # list the records that differ from this version
     python -m research.experiments.provenance --mark        # mark these pages
@@ -56,11 +56,11 @@ _WITHOUT = {
     "features": ({"vectors": None}, ("vectors",)),
     "segmenter": ({"network_share": 0.0}, ("network_share",)),
 }
-"""By section, options that change nothing if they have certain values: models are those of versions without them."""
+"""Options, by section, that change nothing if they have certain values: models are those of versions without them."""
 
 
 class Ingredients(NamedTuple):
-    """What figures depend on.
+    """Dependencies of figures.
 
     Attributes
     ----------
@@ -324,9 +324,9 @@ def publish(folder: Path, name: str, parts: Sequence[str], by_hand: str = "") ->
     Parameters
     ----------
     folder : Path
-        Of the results.
+        Folder of the results.
     name : str
-        Of the page.
+        Name of the page.
     parts : sequence of str
         Its paragraphs, separated by blank lines.
     by_hand : str

@@ -1,4 +1,4 @@
-"""What all experiments share: the sizes of a run, its models and treebanks, and pruned and scored sentences."""
+"""Settings of all experiments: the sizes of a run, its models and treebanks, and pruned and scored sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SETS = ("arc", "sibling", "grandparent")
 """The sets of part types of Koo et al. (2010), arc-factored first."""
 
 GRANDPARENTS = "grandparents"
-"""One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
+"""An additional set: arcs and grandparents without siblings (Riedel et al. 2012)."""
 
 PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0, "training.epochs": 6}
 PRICED |= {"pruner.threshold": 1e-300, "pruner.max_heads": 30, "pruner.folds": 0}
@@ -104,7 +104,7 @@ class Setting:
 
 
 class Problem(NamedTuple):
-    """One sentence, pruned and scored."""
+    """A sentence, pruned and scored."""
 
     sentence: Sentence
     parts: PartSpace
@@ -125,7 +125,7 @@ class Workload(NamedTuple):
     options : DualOptions
         The model's own decoding options.
     paper : DualOptions
-        Those of Koo et al. (2010): their step sizes, K and beta; tau is that of training.
+        Options of Koo et al. (2010): their step sizes, K and beta; tau is that of training.
     """
 
     problems: list[Problem]

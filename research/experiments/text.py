@@ -1,4 +1,4 @@
-"""From raw text to trees on treebanks of Universal Dependencies, beside the published figures of Stanza and UDPipe 2.
+"""Parsing of raw text on treebanks of Universal Dependencies, beside the published figures of Stanza and UDPipe 2.
 
 Writes ``text.csv`` and ``text.md``; treebanks that are not measured keep their figures.
 """

@@ -35,7 +35,7 @@ def trained(tmp_path_factory) -> Setting:
 
 @pytest.fixture
 def setting(trained, tmp_path) -> Setting:
-    """The same with a folder of results of its own."""
+    """Settings with a folder of results of their own."""
     return replace(trained, results=tmp_path)
 
 

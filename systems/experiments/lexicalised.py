@@ -40,7 +40,7 @@ log = logging.getLogger("experiments")
 
 
 class Models(NamedTuple):
-    """What the experiment runs: the parsers, and a digest that names its units."""
+    """Models of the experiment: the parsers, and a digest that names its units."""
 
     phrases: LexicalisedParser
     dependencies: Parser

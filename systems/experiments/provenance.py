@@ -1,4 +1,4 @@
-"""What the pages of ``systems/results`` depend on; `experiments.provenance` records it on them."""
+"""Provenance of the pages of ``systems/results``; `experiments.provenance` records it on them."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_arcs_that_cross_in_training_cost_less(model):
 
 
 def test_the_logistic_model_follows_its_gradient(model):
-    """Of one sentence: the loss falls, and crossed arcs become likely."""
+    """On one sentence the loss falls, and crossed arcs become likely."""
     sentence = next(s for s in toy.sentences(40) if nonprojective(s.heads).any())
     tokens = parser_of(model).loaded.encoder.encode(sentence)
     labels = np.array([model.labels.index(label) for label in sentence.labels])

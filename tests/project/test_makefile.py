@@ -49,7 +49,7 @@ def test_all_targets_are_listed_on_demand():
 
 
 def test_all_tests_run_all_tests():
-    """Those of the decoders are a part of test; those that need PyTorch, which takes gigabytes, run separately."""
+    """Tests of the decoders are a part of test; tests that need PyTorch, which takes gigabytes, run separately."""
     made = make("-n", "test-all", "JOBS=1").stdout
     for target in set(TESTS) - {"test-all", "test-decode", "test-encoder"}:
         command = make("-n", target, "JOBS=1", "QUICK=").stdout.splitlines()[-1]
@@ -196,7 +196,7 @@ TARGETS = [
     "types-workbench",
     "types-systems",
 ]
-"""What .ci/run makes, in this order."""
+"""Targets that .ci/run makes, in this order."""
 
 BESIDE = set(TARGETS[4:])
 """The targets of two lanes, each with half as many processes; whichever is free takes the next one."""
@@ -255,7 +255,7 @@ def copy_ci(folder: Path, make: str) -> None:
     ],
 )
 def test_continuous_integration_stops_at_the_first_fault(make, code, said, last, tmp_path):
-    """What still runs at the first fault is ended, too."""
+    """The first fault ends everything that still runs."""
     copy_ci(tmp_path, f"echo $$ >>'{tmp_path}.made'; {make}")
     result = ci(tmp_path)
     assert result.returncode == code

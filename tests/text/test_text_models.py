@@ -242,7 +242,7 @@ ADDRESSES = {
 
 @pytest.mark.parametrize(("text", "tokens"), ADDRESSES.items())
 def test_addresses_and_names_are_whole(text, tokens):
-    """Where all kinds are separated otherwise, and upper from lower case not."""
+    """All kinds of characters but upper and lower case are separated."""
     layout = lay_out(text)
     kinds = [LOWER if kind == UPPER else kind for kind in layout.kind]
     marks = np.array([kinds[i] != kinds[i + 1] for i in range(len(text) - 1)] + [True])

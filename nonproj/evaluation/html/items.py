@@ -46,7 +46,7 @@ class ReportItem(NamedTuple):
     statistics : dict
         The certificate, as from `nonproj.evaluation.certificates.statistics`; possibly empty.
     gold, other : Sentence or None
-        The same words with the gold tree, and with the tree of another parser.
+        Sentence with the gold tree, and with the tree of another parser.
     """
 
     number: int

@@ -68,7 +68,7 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
         Number of words.
     words : TaggedWords
     allowed : ndarray of shape (n, n + 1, S of the coarser grammar), bool, optional
-        Which coarser symbols may cover the words from ``begin`` to ``end - 1``; see the module `spans`.
+        Mask of the coarser symbols that may cover the words from ``begin`` to ``end - 1``; see the module `spans`.
 
     Returns
     -------

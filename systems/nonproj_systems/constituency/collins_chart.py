@@ -80,7 +80,7 @@ def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray,
     ----------
     model : Collins
     grammar : Grammar
-        Of the same model.
+        Grammar of the same model.
     words, tags : ndarray of shape (n,), int64
         Their numbers.
     kept : Kept

@@ -29,7 +29,7 @@ class Forest(NamedTuple):
         The variable of an edge that is built from a word; -1 for other edges.
     score : ndarray of shape (E,), float64
     rule : ndarray of shape (E,), int32
-        What the edge means, for whoever made it.
+        Meaning of the edge to its maker.
     state, begin, end : ndarray of shape (I,), int32
         The symbol of an item, and the words that it covers.
     """

@@ -21,7 +21,7 @@ class Hypergraph(NamedTuple):
     Attributes
     ----------
     items : ndarray of shape (I, k), int32
-        What each item is; not used here.
+        Description of each item; not used here.
     first : ndarray of shape (I + 1,), int64
         The edges of item ``x`` are ``first[x]:first[x + 1]``.
     left, right : ndarray of shape (E,), int32
@@ -113,7 +113,7 @@ def best_derivation(graph: Hypergraph, bonus: np.ndarray) -> tuple[float, np.nda
     ----------
     graph : Hypergraph
     bonus : ndarray of float64
-        What each arc adds; ``bonus[0]`` is 0.
+        Bonus of each arc; ``bonus[0]`` is 0.
     """
     value, edge = _viterbi(graph.first, graph.left, graph.right, graph.score, graph.arc, bonus)
     return float(value), _read(graph.left, graph.right, edge)

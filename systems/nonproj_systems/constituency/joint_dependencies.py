@@ -90,7 +90,7 @@ class Instance(NamedTuple):
     scores : ndarray of shape (P,), float64
         Their scores, multiplied by gamma.
     options : DualOptions
-        Of the dependency parser, for projective trees with one root.
+        Options of the dependency parser, for projective trees with one root.
     """
 
     graph: Hypergraph

@@ -26,7 +26,7 @@ MAX_WORDS = 100
 
 
 class ParsingOptions(NamedTuple):
-    """How sentences are parsed.
+    """Options of parsing.
 
     Attributes
     ----------

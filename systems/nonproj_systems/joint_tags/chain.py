@@ -17,7 +17,7 @@ class ChainScores(NamedTuple):
     Attributes
     ----------
     own : ndarray of shape (W,)
-        Of each tagged word, 0 for the root.
+        Score of each tagged word, 0 for the root.
     pair : ndarray of shape (N, K, K)
         ``pair[i, b, c]``: candidate ``c`` of word ``i`` after candidate ``b`` of word ``i - 1``.
     triple : ndarray of shape (N, K, K, K)
@@ -86,7 +86,7 @@ def max_marginals(chain: ChainScores, first: np.ndarray) -> np.ndarray:
     ----------
     chain : ChainScores
     first : ndarray of shape (N + 1,), int32
-        Where the candidates of each word begin.
+        First candidate of each word.
 
     Notes
     -----

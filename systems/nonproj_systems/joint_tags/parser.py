@@ -34,14 +34,14 @@ _REASONS = "it was trained with tagger.epochs=0, or on a treebank without tags"
 
 
 class CandidateOptions(NamedTuple):
-    """Which tags are candidates, and what they count for.
+    """Options of the candidate tags.
 
     Attributes
     ----------
     weight : float
-        Of the tagger's score, beside the parser's.
+        Weight of the tagger's score, beside the parser's.
     beam : float
-        How much less than the best sequence of tags the best one with a candidate may score.
+        Maximum difference between the best sequence of tags and the best one with a candidate.
     most : int
         Candidates of a word, at most.
     """

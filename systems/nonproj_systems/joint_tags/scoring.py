@@ -108,7 +108,7 @@ def score_jointly(
         From `joint_tables`.
     words : TaggedWords
     spaces : sequence of tuple of JointSpace and PartSpace
-        Of each sentence, from `nonproj_systems.joint_tags.space.joint_space`.
+        Spaces of each sentence, from `nonproj_systems.joint_tags.space.joint_space`.
     weights, scale
         As for `Scorer.score`.
     demanded : mapping of int to int, optional

@@ -45,7 +45,7 @@ class JointSpace(NamedTuple):
     words, tagged : ArcSpace
         Arcs between words, and between tagged words.
     starts : PartStarts
-        Where parts of more than one arc lie, by tagged word.
+        Places of parts of more than one arc, by tagged word.
     first : ndarray of shape (N + 1,), int32
         The tagged words of word ``i`` are ``first[i]:first[i + 1]``.
     word : ndarray of shape (W,), int32
@@ -93,7 +93,7 @@ def joint_types(names: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def joint_space(words: ArcSpace, counts: ArrayLike, types: Sequence[str] = TYPES) -> tuple[JointSpace, PartSpace]:
-    """Return the candidate arcs over words with so many candidate tags each, and the parts over them.
+    """Return the candidate arcs over words with these numbers of candidate tags, and the parts over them.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Tight(NamedTuple):
     sides : ndarray of shape (C, 3), int64
         Its edges: first and second node, first and third, second and third.
     shares : ndarray of shape (C, 3), int64
-        Where in ``given`` begins what each of these edges has received from the cluster.
+        Place in ``given`` of the cluster's share of each of these edges.
     given : ndarray of float64
     """
 

@@ -71,7 +71,7 @@ def document_field(
     weight : float
         The score of each tied word whose tag is that of the consensus.
     same : callable
-        What of a tag, given by its number, has to be the consensus: by default the whole tag.
+        Part of a tag, given by its number, that has to be the consensus: by default the whole tag.
 
     Examples
     --------
@@ -134,9 +134,9 @@ def tag_document(
     weight : float
         The score of each tied word whose tag is that of the consensus; 0 leaves the tagger's own tags.
     key : callable
-        What of a form ties a word to others; None ties it to none.
+        Key of a form that ties a word to others; None ties it to none.
     same : callable
-        What of a tag has to be the consensus, such as its UPOS.
+        Part of a tag that has to be the consensus, such as its UPOS.
     """
     forms = [form for sentence in sentences for form in sentence.forms]
     chains = tag_chains(tagger, forms, [len(sentence) for sentence in sentences])

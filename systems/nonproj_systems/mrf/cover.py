@@ -27,7 +27,7 @@ class Forests(NamedTuple):
     edge : ndarray of shape (P,), int64
         The edge to the parent; -1 for a root.
     copy : ndarray of shape (P + 1,), int64
-        Where the states of a position begin among the copies of all states.
+        First copy of each position's states.
     node_share, edge_share : ndarray of shape (P,), float64
         The share of the node's scores, and of those of the edge to the parent, that this forest has.
     reference : ndarray of shape (P,), int64

@@ -23,7 +23,7 @@ OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
 
 @dataclass
 class Inference:
-    """What `infer` has found.
+    """Result of `infer`.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class Inference:
     status : str
         ``optimal``, ``infeasible`` (proven: all labels are forbidden) or ``open``.
     iterations : int
-        Of message passing (two sweeps each), or of the subgradient method.
+        Iterations of message passing (two sweeps each), or of the subgradient method.
     clusters, branches : int
         Clusters of three nodes that were added; branches of branch and bound.
     seconds : float
-        Of processor time.
+        Seconds of processor time.
     trace : Trace
         Bounds and values of the whole field, before clusters and branches.
     """
@@ -84,7 +84,7 @@ def infer(
     seconds : float
         Processor seconds after which nothing new is begun.
     max_iterations : int
-        Of message passing on the whole field, or of the subgradient method.
+        Maximum iterations of message passing on the whole field, or of the subgradient method.
     tolerance : float
     labels : array-like of shape (V,), int, optional
         Labels to start from, as those of another method.

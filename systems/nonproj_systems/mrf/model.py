@@ -23,15 +23,15 @@ class Graph(NamedTuple):
     ends : ndarray of shape (E, 2), int64
         The two nodes of each edge.
     table : ndarray of shape (E,), int64
-        Where in ``values`` the table of an edge begins: a row for each state of its first end.
+        Place in ``values`` of the table of each edge: a row for each state of its first end.
     scale : ndarray of shape (E,), float64
-        What the table of an edge is multiplied by.
+        Factor of the table of each edge.
     values : ndarray of float64
         Finite.
     start, incident : ndarray of int64
         The edges of node ``i`` are ``incident[start[i] : start[i + 1]]``, by the number of the other end.
     message : ndarray of shape (E, 2), int64
-        Where the messages to the two ends of an edge begin in an array of all messages.
+        Places of the messages to both ends of each edge in an array of all messages.
     """
 
     first: np.ndarray
@@ -59,7 +59,7 @@ class MRF:
         The score of each pair of states, a row for each state of the edge's first node.  One table may serve for all
         edges.  Minus infinity forbids a pair.
     weights : array-like of shape (E,), optional
-        What the tables are multiplied by.
+        Factors of the tables.
     shape : tuple of int, optional
         Rows and columns, if the field is a grid.
 

@@ -21,7 +21,7 @@ class ForestOracle:
     field : MRF
     forests : Forests
     number : int
-        Which of the forests.
+        Number of the forest.
 
     Notes
     -----

@@ -47,7 +47,7 @@ class Clock:
 
 @dataclass
 class State:
-    """What messages have reached.
+    """Result of message passing.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def pass_messages(
     labels : ndarray of shape (V,), int64, optional
         The best labels known.
     max_iterations : int
-        Of two sweeps each.
+        Maximum iterations, of two sweeps each.
     tolerance : float
         The gap counts as closed if it is at most ``tolerance * (1 + |value|)``.
     cutoff : float

@@ -53,9 +53,9 @@ class Search:
         Whether to branch if a gap remains.
     tolerance : float
     iterations, n_clusters, branches, moves : int
-        How much was done.
+        Effort of the search.
     nested : int
-        How many parts and branches are being solved within each other.
+        Current depth of nested parts and branches.
     """
 
     clock: Clock

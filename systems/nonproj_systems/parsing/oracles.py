@@ -185,7 +185,7 @@ def parse_with_automata(
     options : DualOptions
         ``tau`` has no part in it: there are no grandparents.
     limits : SearchOptions
-        Of branch and bound.
+        Limits of branch and bound.
 
     Returns
     -------

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
-"""How a search ends: proven optimal; no solution; open nodes remain at the limit."""
+"""Outcomes of a search: proven optimal; no solution; open nodes remain at the limit."""
 
 
 @dataclass

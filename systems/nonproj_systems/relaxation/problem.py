@@ -39,7 +39,7 @@ class Constraints(NamedTuple):
     rhs : ndarray of shape (m,)
         The right-hand sides: ``matrix @ x`` is at most them, or equal to them.
     equal : ndarray of shape (m,), bool
-        Which constraints are equalities.  The multipliers of the others are projected to be non-negative.
+        Mask of the constraints that are equalities.  The multipliers of the others are projected to be non-negative.
     """
 
     matrix: Any

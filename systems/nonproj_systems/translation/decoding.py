@@ -34,7 +34,7 @@ EXACT, GAP, INFEASIBLE = "exact", "gap", "infeasible"
 
 
 class DecodingOptions(NamedTuple):
-    """How a sentence is decoded.
+    """Options of decoding.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class DecodingOptions(NamedTuple):
     spans : bool
         Whether the first round of tightening also forbids phrases that overlap the span translated just before.
     beam : int
-        Of the stack decoder that finds the first derivation; 0 for none.
+        Beam of the stack decoder that finds the first derivation; 0 for none.
     width : int
-        Of the guided search for valid derivations; 0 for none.
+        Width of the guided search for valid derivations; 0 for none.
     max_arcs : int
         A graph that would be larger is not tightened; the next round continues with more iterations.
     tolerance : float
@@ -88,7 +88,7 @@ class Decoded:
     counted : list of list of int
         The words that are counted exactly in each round of tightening.
     rounds : list of RelaxationResult
-        What the relaxation found: first without, then with tightening; with traces.
+        Results of the relaxation: first without, then with tightening; with traces.
     """
 
     derivation: list[int]
@@ -114,7 +114,7 @@ class Derivations:
     scores : ndarray of shape (N,), float64
         The last scores.
     disputes : ndarray of shape (N,), int64
-        How often each word was not translated once.
+        Number of times that each word was not translated exactly once.
     """
 
     def __init__(self, instance: Instance, graph: Graph):

@@ -48,14 +48,14 @@ class Steps(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """What an ascent has found.
+    """Result of an ascent.
 
     Attributes
     ----------
     bound : float
         The highest value of the Lagrangian dual: no tour is shorter.
     multipliers : ndarray of shape (n,), float64
-        Those of the bound; that of node 0 is 0.
+        Multipliers of the bound; that of node 0 is 0.
     tree : OneTree
         The minimum 1-tree there.
     course : ndarray of shape (k,), float64

@@ -29,9 +29,9 @@ class CutResult(NamedTuple):
     Attributes
     ----------
     cuts : Cuts
-        Those whose multiplier is positive.
+        Cuts whose multiplier is positive.
     multipliers : ndarray of shape (n + c,), float64
-        Of the degrees and of these cuts, on the grid.
+        Multipliers of the degrees and of these cuts, on the grid.
     value : float
         The optimum of the linear program.
     x : ndarray of shape (m,), float64
@@ -75,7 +75,7 @@ class CutProgram:
     combs : list of Comb
         Inequalities to begin with.
     seed : int
-        Of the sets that are shrunk.
+        Seed for the sets that are shrunk.
     """
 
     def __init__(self, graph: Graph, combs: list[Comb] = (), seed: int = 1):

@@ -1,4 +1,4 @@
-"""What follows for the edges of a node of branch and bound: from degrees and subtours, and from reduced costs."""
+"""Edges fixed at a node of branch and bound: by degrees and subtours, and by reduced costs."""
 
 from __future__ import annotations
 

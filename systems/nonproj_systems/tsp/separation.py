@@ -15,7 +15,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int64s
 
 TOLERANCE = 1e-6
-"""By how much an inequality must be violated."""
+"""Minimum violation of an inequality."""
 
 
 class Comb(NamedTuple):

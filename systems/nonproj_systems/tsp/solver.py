@@ -20,7 +20,7 @@ from nonproj_systems.tsp.search import Stack, search
 from nonproj_systems.tsp.sparse import NO_CUTS, Cuts, Graph, make_graph
 
 OPTIMAL, LIMIT, STOPPED = "optimal", "limit", "stopped"
-"""How a search ends: the tour is proven optimal; the limit of time or nodes is reached; the callback said so."""
+"""Outcomes of a search: the tour is proven optimal; the limit of time or nodes is reached; the callback said so."""
 
 PLAIN_NODES = 1000
 """Nodes of the search before cuts are looked for."""
@@ -46,7 +46,7 @@ class Options(NamedTuple):
     cuts : bool
         Whether to look for cuts by linear programs if the search takes long without; only if HiGHS is installed.
     seed : int
-        Of the local search.
+        Seed of the local search.
     """
 
     seconds: float = math.inf
@@ -73,7 +73,7 @@ class TourResult:
     root_bound : float
         Held and Karp's bound.
     multipliers : ndarray of shape (n,), float64
-        Those of the root bound.
+        Multipliers of the root bound.
     heuristic_value : int
         The length of the tour found by local search.
     course : ndarray of float64
@@ -142,7 +142,7 @@ def solve(
 
 
 class _Run:
-    """One run of `solve`."""
+    """A run of `solve`."""
 
     def __init__(self, instance: Instance, options: Options, callback):
         self.instance, self.options, self.callback = instance, options, callback

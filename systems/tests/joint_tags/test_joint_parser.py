@@ -35,7 +35,7 @@ def without_tags(sentence):
 
 
 def noisy(sentences):
-    """The same sentences, where some words have another tag, so that words are ambiguous."""
+    """Sentences in which some words have another tag, so that words are ambiguous."""
     rng, made = np.random.default_rng(0), []
     tags = sorted({tuple(row[2:6]) for sentence in sentences for row in sentence.rows})
     for sentence in sentences:
@@ -80,7 +80,7 @@ def options_of(weight):
 
 
 def with_candidates(parser, stage, given):
-    """For each sentence a batch with its best tags and candidate arcs, and the candidate tags."""
+    """A batch of each sentence with its best tags and candidate arcs, and the candidate tags."""
     tagged = parser.run(given, until=tag)
     candidates = stage.propose(Batch(parser.loaded, parser.request, given), tagged)
     assert all(candidates)

@@ -46,7 +46,7 @@ def draw_tagged_sentence(rng, n, types):
 @pytest.mark.parametrize("types", ["grandparent", "third"])
 @pytest.mark.parametrize("seed", range(4))
 def test_features_over_tagged_words_equal_the_definition(seed, types):
-    """Of two sentences in a batch."""
+    """Two sentences in a batch."""
     rng, compared = np.random.default_rng(seed), [0, 0]
     drawn = [draw_tagged_sentence(rng, n, types) for n in (4, 3)]
     known = [draw_sentence(rng, 5), *(Sentence(rows[::2]) for _, rows, _ in drawn)]

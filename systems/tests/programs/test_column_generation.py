@@ -69,7 +69,7 @@ class Scores:
 
 
 def parts_of(arc, cube):
-    """The same scores as those of the parts of a set of arcs and grandparents."""
+    """Equal the scores of the parts of a set of arcs and grandparents."""
     parts = part_space(full_arc_space(len(arc) - 1), ARC_GRANDPARENT)
     arcs = parts.arcs
     g, h, m = PART_TYPES["grandparent"].rows(arcs, parts.start("grandparent")).nodes.T

@@ -43,7 +43,7 @@ def test_both_distributions_have_one_version():
 
 
 def test_every_library_is_declared():
-    """Everything that the package imports is a dependency or part of an extra."""
+    """Every import of the package is a dependency or part of an extra."""
     wanted = [*PROJECT["dependencies"], *itertools.chain(*PROJECT["optional-dependencies"].values())]
     declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in wanted}
     distributions, found = importlib.metadata.packages_distributions(), {}

@@ -49,7 +49,7 @@ class ChangedError(NonprojError):
 
 
 class Given(NamedTuple):
-    """What a session may have besides a file and a model.
+    """Options of a session besides its file and model.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Session:
 
     @property
     def suggester(self) -> Suggester | None:
-        """What suggests trees by the present model."""
+        """Suggester of trees by the present model."""
         return self.shown.suggester
 
     # -- answers -------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ TOKEN = "a-token-for-tests"
 
 
 def suggester_of(path: Path) -> Suggester:
-    """What suggests trees by a model file."""
+    """Suggester of trees by a model file."""
     return Suggester(Parser(Model.load(path)), str(path))
 
 
