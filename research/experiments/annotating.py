@@ -69,28 +69,26 @@ NAMES = {
 
 INTRODUCTION = f"""# Annotation, simulated
 
-The annotator is the gold standard. Sentences are those of the training files; the last {HELD_OUT} are held out, and all
-figures are of these. No test file is used. Tags are gold. `python -m research.experiments annotating` makes this page.
+The annotator is the gold standard. The last {HELD_OUT} sentences of the training files are held out, and all
+figures are of these; no test file is used. Tags are gold. `python -m research.experiments annotating` makes this page.
 
 ## What decoding again is worth
 
-The annotator reads a parsed sentence from left to right, corrects the first wrong word, and goes on until the sentence
-is right. Correcting word by word takes one action for each wrong word. With `--constraints misc`, the rest of the
-sentence is decoded again after each action. Either the corrected words alone are constraints, or all words up to the
-last correction, which the annotator has read. An action sets a head, or head and label of a word. Models have learnt
-from the given number of sentences, in six epochs (`research/experiments/annotating.py`). "Saved" is the share of the
-actions that decoding again saves, with its standard error over sentences; "worse" is the share of sentences that took
-more actions than word by word. All trees after corrections are certified if nothing else is said.
+The annotator reads a parsed sentence from left to right, corrects the first wrong word, and goes on until the
+sentence is right: word by word, one action for each wrong word; with `--constraints misc`, the rest of the sentence
+is decoded again after each action, under the corrections alone or under all that was read. An action sets a head, or
+head and label of a word. "Saved" is the share of the actions that decoding again saves, with its standard error;
+"worse" is the share of sentences that took more actions. All trees after corrections are certified.
 """
 
 BETWEEN = f"""
 ## What is worth annotating
 
 Training starts from {START} whole sentences. In each of {ROUNDS} rounds, {ARCS} arcs are annotated among {POOL} other
-sentences, and training starts anew: from whole sentences, or from partial trees. All strategies have the same number
-of annotated arcs. The certainty of an arc is the marginal of the word's best head in the first-order model, that of a
-sentence is the mean of its words'. Models are small, so that the experiment takes minutes: arcs and siblings, six
-epochs, no network. UAS and LAS are without punctuation.
+sentences, and training starts anew. The certainty of an arc is the marginal of the word's best head in the
+first-order model, that of a sentence is the mean of its words'. Models are small: arcs and siblings, six epochs, no
+network. UAS and LAS are without punctuation; the rounds before the last are in
+[annotating-curves.csv](annotating-curves.csv).
 """
 
 log = logging.getLogger("experiments")
@@ -257,6 +255,8 @@ def _curves(rows: Sequence[Row]) -> str:
     """Return the table of the curves."""
     lines = []
     for (language, strategy, number), own in grouped(rows).items():
+        if number not in (0, ROUNDS):
+            continue
         arcs = float(np.mean([row["arcs"] for row in own]))  # type: ignore[misc]
         cells = [language.title(), NAMES.get(strategy, "at first"), str(number), f"{arcs:,.0f}", str(len(own))]
         for name in ("uas", "las"):

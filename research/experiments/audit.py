@@ -48,16 +48,14 @@ wrong, variation nuclei, and their combination, as ``nonproj audit`` ranks them.
 
 INTRODUCTION = """# Finding errors in treebanks
 
-`nonproj audit` on development files in which errors are planted: heads, labels and tags of 2 % of the words each, at
-different words, changed plausibly without asking a model (`research/experiments/planting.py`). Predictions are those of
-a model that has learnt from the training file alone (`nonproj audit -m`), the one of `make train LANG=...`. A ranking
-of one kind has all words of the file; found are planted errors of this kind only, so real errors of the annotation, and
-words beside another planted error, count as mistakes. Precision is that of as many suspicions as there are planted
-errors, and of a quarter of these; average precision is the area under the curve of precision and recall. Rankings: by
-the exact difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the same words
-in the same context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does (*combined*,
-`nonproj_workbench.audit.suspicions`), whose weights were chosen on English.
-`python -m research.experiments audit` makes this page.
+`nonproj audit` on development files in which errors are planted: heads, labels and tags of 2 % of the words each,
+changed plausibly without asking a model (`research/experiments/planting.py`). Predictions are those of the model of
+`make train LANG=...`. Real errors of the annotation, and words beside another planted error, count as mistakes.
+Precision is that of as many suspicions as there are planted errors, and of a quarter of these; average precision is
+the area under the curve of precision and recall. Rankings: by the exact difference of scores (*margin*); by the
+probability that the head is wrong (*confidence*); by the same words in the same context, annotated otherwise
+(*variation*); and by their sum (*combined*), whose weights were chosen on English. `python -m research.experiments
+audit` makes this page.
 """
 
 log = logging.getLogger("experiments")

@@ -50,11 +50,9 @@ PUBLISHED = {"Stanza 1.5.1": STANZA["rows"], "UDPipe 2": UDPIPE["rows"]}
 INTRODUCTION = """# Pretrained encoders
 
 Models of `nonproj train --encoder` with the default options and without confidence: for English from MiniLM (6 layers,
-23 million weights), for the others from multilingual-e5-small (12 layers, 21 million weights beside its vocabulary,
-published with 4 bits) that has first learnt from 28 small treebanks together (`make train LANG=multilingual
-ENCODER=e5-small`), most of these among them; with eight bits in the model. No sentence of a development or test file
-was learnt from, and nothing was tuned on a test file. `python -m research.experiments neural` makes this page.
-[Encoders](../../docs/encoders.md) explains the method.
+23 million weights), for the others from multilingual-e5-small (12 layers, 21 million weights beside its vocabulary)
+that has first learnt from 28 small treebanks, most of these among them ([encoders](../../docs/encoders.md)). Nothing
+was learnt from, or tuned on, a test file. `python -m research.experiments neural` makes this page.
 
 ## From raw text
 
@@ -64,14 +62,12 @@ published figures are those of [text.md](text.md), which has them by treebank; G
 
 EXACTNESS = """## What exact trees are worth
 
-Test files with gold words and predicted tags; all words count, punctuation included. The first four rows of a treebank
-decode the scores of the encoder alone: the best head of each word, the best arborescence and the best projective tree
-of arcs, and the best tree with siblings and grandparents. The last one decodes the sums of these with the scores of the
-linear model. Labels are the best ones of each arc, by the same scores; in the last row those of a tree are chosen
-together. "Complete" are trees whose heads are all right. "Invalid" is the number of sentences with a cycle, or with
-several roots. Precision and recall are those of non-projective arcs. The gain is the difference in UAS from the best
-arborescence and half of its 95 % interval, from the differences of the sentences; p is that of a paired permutation
-test.
+Test files with gold words and predicted tags, punctuation included. The first four rows of a treebank decode the
+scores of the encoder alone: the best head of each word, the best arborescence and projective tree of arcs, and the best
+tree with siblings and grandparents; the last one adds the scores of the linear model. "Complete" are trees whose heads
+are all right, "invalid" sentences with a cycle or several roots. Precision and recall are those of non-projective arcs.
+The gain is the difference in UAS from the best arborescence and half of its 95 % interval; p is that of a paired
+permutation test.
 """
 
 SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,
