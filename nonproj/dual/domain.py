@@ -163,7 +163,7 @@ def normalise_scores(
     --------
     >>> from nonproj.parts.arcs import full_arc_space
     >>> given = normalise_scores(part_space(full_arc_space(2), "arc"), [1.0, 2.0, 4.0, -1e18], DualOptions())
-    >>> given.own.scores, given.relative
+    >>> given.own.part_scores, given.relative
     (array([1., 2., 4.]), array([-1.,  0.,  0.]))
     """
     options = check_options(options)

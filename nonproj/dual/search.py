@@ -123,7 +123,7 @@ def search(
     """
     words = problem.n_nodes - 1
     budget = k * limits.work_per_word * (words + min(words, FULL_WORK_WORDS)) // 2 or UNLIMITED
-    first = first or problem.whole(options, budget, trace)
+    first = first or problem.bound(options, budget, trace)
     outcome, crossing = first.descent.outcome, None if options.projective else crossing
     if outcome < 0:
         check_status(-outcome)
@@ -240,7 +240,7 @@ class _Search:
         self.spent += NODE_WORK + PART_WORK * task.problem.size
         incumbent = max(self.known.threshold() + node.paid, node.score)
         options = task.options_of(node)._replace(max_iterations=node.iterations)
-        bounded = task.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
+        bounded = task.problem.restricted_bound(node.keep, node.copies, options, incumbent, self.budget - self.spent)
         self.update(node, bounded, incumbent)
 
     def update(self, node: Node, bounded: NodeResult, incumbent: float) -> Node:

@@ -246,7 +246,7 @@ def _proof(batch: Batch, i: int) -> dict[str, Any]:
     options = with_scale(request.options, problem.instance.scores)
     given = {"tags": request.tags, "constraints": request.constraints, "threshold": request.threshold}
     source = ScoreSource(f"{sentence.path}:{sentence.line}", digest_of_words(sentence.rows), model.sha256, given)
-    return proof_of(found, problem.parts, problem.own.scores, options, found.crossing, source, outside)
+    return proof_of(found, problem.parts, problem.own.part_scores, options, found.crossing, source, outside)
 
 
 def collect(batch: Batch) -> Batch:

@@ -25,7 +25,7 @@ from nonproj.types import Sentence
 from research.experiments.correcting import constrained, corrections
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
-from research.experiments.setting import ROOT, Setting, treebank
+from research.experiments.setting import ROOT, ExperimentSettings, treebank
 from research.experiments.store import Row, read_rows, write_rows
 
 LANGUAGES = ("danish", "greek")
@@ -94,7 +94,7 @@ network. UAS and LAS are without punctuation; the rounds before the last are in
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str], seeds: int = 3) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str], seeds: int = 3) -> None:
     """Simulate corrections, and annotation of this many random orders of the sentences; write the page."""
     units = [(language, count) for language in languages for count in LEARNT[language]]
     _units(setting, "annotating", units, corrected)
@@ -103,7 +103,9 @@ def measure(setting: Setting, languages: Sequence[str], seeds: int = 3) -> None:
     write_page(setting)
 
 
-def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]) -> None:
+def _units(
+    setting: ExperimentSettings, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]
+) -> None:
     """Run units of work whose rows are not yet stored, and write the table of all of them."""
     rows: list[Row] = []
     for language, number in units:
@@ -115,7 +117,7 @@ def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: C
         write_rows(setting.results / f"{name}.csv", rows)
 
 
-def material(setting: Setting, language: str) -> tuple[list[Sentence], list[Sentence]]:
+def material(setting: ExperimentSettings, language: str) -> tuple[list[Sentence], list[Sentence]]:
     """Return the sentences to learn from, and the held-out ones."""
     sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))
     return sentences[:-HELD_OUT], sentences[-HELD_OUT:]
@@ -131,7 +133,7 @@ def options_of(language: str, changes: dict[str, object]) -> Config:
 # -- corrections
 
 
-def corrected(setting: Setting, language: str, count: int) -> list[Row]:
+def corrected(setting: ExperimentSettings, language: str, count: int) -> list[Row]:
     """Return the figures of corrections of a model that has learnt from ``count`` sentences; see `LEARNT`."""
     sentences, held_out = material(setting, language)
     path = setting.models / f"annotating-{language}-{count}.nonproj"
@@ -145,7 +147,7 @@ def corrected(setting: Setting, language: str, count: int) -> list[Row]:
 # -- curves
 
 
-def curve(setting: Setting, language: str, seed: int) -> list[Row]:
+def curve(setting: ExperimentSettings, language: str, seed: int) -> list[Row]:
     """Return the accuracy after each round of each strategy."""
     sentences, held_out = material(setting, language)
     order = np.random.default_rng(seed).permutation(len(sentences))
@@ -214,7 +216,7 @@ def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list
 # -- the page
 
 
-def write_page(setting: Setting) -> None:
+def write_page(setting: ExperimentSettings) -> None:
     """Write the page; what is written by hand below the last table is kept."""
     lines = []
     for row in read_rows(setting.results / "annotating.csv"):

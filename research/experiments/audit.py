@@ -24,7 +24,7 @@ from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 from research.experiments.layout import percent, table
 from research.experiments.planting import KINDS, Planted, Usage, plant
 from research.experiments.provenance import publish, script
-from research.experiments.setting import Setting, configuration, development, model_file, treebank
+from research.experiments.setting import ExperimentSettings, configuration, development, model_file, treebank
 from research.experiments.store import Row, known, replace_rows
 from research.experiments.text import LANGUAGES as ALL
 from research.experiments.text import PARTS, made
@@ -61,7 +61,7 @@ audit` makes this page.
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; rows of others are kept."""
     for language in languages:
         log.info("audit, %s", language)
@@ -71,7 +71,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
         write_page(setting)
 
 
-def figures(setting: Setting, language: str) -> list[Row]:
+def figures(setting: ExperimentSettings, language: str) -> list[Row]:
     """Return the precision of each ranking of each kind of error."""
     learnt = list(conll.read(treebank(setting, language)[0], require_heads=True))
     sentences, planted, path = planted_file(setting, language, learnt)
@@ -120,7 +120,7 @@ def precision(scores: Mapping[tuple[int, int], float], places: set[tuple[int, in
 
 
 def planted_file(
-    setting: Setting, language: str, learnt: Sequence[Sentence]
+    setting: ExperimentSettings, language: str, learnt: Sequence[Sentence]
 ) -> tuple[list[Sentence], list[Planted], Path]:
     """Write the development file with planted errors; return its sentences, the errors and its path."""
     sentences = list(conll.read(development(setting, language), require_heads=True))[: setting.sentences or None]
@@ -140,7 +140,7 @@ def with_columns(sentence: Sentence, rows: Sequence[Sequence[str]]) -> str:
     return "".join(lines)
 
 
-def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
+def predicted(setting: ExperimentSettings, language: str, path: Path) -> list[Prediction]:
     """Return the predictions of the sentences of a file by the model that has learnt from the training file."""
     training, model = treebank(setting, language)[0], model_file(setting, language, PARTS)
     config = configuration(setting, language, PARTS)
@@ -153,7 +153,7 @@ def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def write_page(setting: Setting) -> None:
+def write_page(setting: ExperimentSettings) -> None:
     """Write the page; what is written by hand below the table is kept."""
     titles, lines = script("treebanks").TREEBANKS, []
     for row in known(setting.results / FILE):

@@ -14,7 +14,7 @@ from nonproj_systems.relaxation.steps import AppendixA
 from nonproj_systems.relaxation.subgradient import relax
 from research.experiments.layout import NAMES, beside, figure, languages, percent, pick, shown, table
 from research.experiments.measure import counted, words
-from research.experiments.setting import BETA, SETS, Problem, Setting, workload
+from research.experiments.setting import BETA, SETS, ExperimentSettings, Problem, workload
 from research.experiments.store import Row
 
 TITLE = "Section 7.6 of Koo et al. (2010): how good is z* alone?"
@@ -22,12 +22,12 @@ SIZES = ("sentences",)
 SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200)
 
 
-def units(setting: Setting) -> list[tuple[str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str]]:
     """Return language and set of part types of each unit."""
     return [(language, parts) for language in setting.languages for parts in SETS[1:]]
 
 
-def run(setting: Setting, language: str, parts: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
     """Compare the arcs that the automata choose with the gold tree."""
     work = workload(setting, language, parts)
     head = {"language": language, "parts": parts}

@@ -17,7 +17,7 @@ from nonproj.pipeline.stages import estimate, evidence, prune
 from nonproj.trees.marginals import marginals
 from research.experiments.layout import percent
 from research.experiments.provenance import publish
-from research.experiments.setting import Setting, configuration, trained_file, treebank
+from research.experiments.setting import ExperimentSettings, configuration, trained_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows
 
 LANGUAGES = ("turkish", "danish", "greek", "english-ewt")
@@ -48,7 +48,7 @@ model, and the classifier for input with one source of errors less ("knowing les
 """
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Judge the models of treebanks one by one; write the page, and for Turkish the diagram."""
     for language in languages:
         config = configuration(setting, language, "grandparent").with_overrides({"training.tags": "both"})

@@ -29,10 +29,10 @@ from nonproj.components.preparation import LEARNING
 from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
-from research.experiments.setting import RANDOM, RESULTS, ROOT, TREEBANKS, Setting, configuration
+from research.experiments.setting import RANDOM, RESULTS, ROOT, TREEBANKS, ExperimentSettings, configuration
 from research.experiments.store import appearing
 
-TODAY = Setting(RESULTS, ROOT / "models")
+TODAY = ExperimentSettings(RESULTS, ROOT / "models")
 EXPERIMENTS = (
     *("table1", "table2", "table3", "figure3", "figure4"),
     *("automata", "iterations", "progress", "methods", "pricing"),
@@ -122,7 +122,7 @@ def digest(value: Any) -> str:
 def of_models(
     models: Sequence[tuple[str, str]],
     changes: Mapping[str, object] | None = None,
-    setting: Setting = TODAY,
+    setting: ExperimentSettings = TODAY,
     text: bool = False,
 ) -> Ingredients:
     """Return the ingredients of models of this version, each a treebank and a set of part types.
@@ -150,7 +150,7 @@ def of_modules(modules: Sequence[str], data: Any, config: Config | None = None) 
     return found._replace(configuration=digest([constants, found.configuration]))
 
 
-def of_experiment(name: str, setting: Setting = TODAY) -> Ingredients:
+def of_experiment(name: str, setting: ExperimentSettings = TODAY) -> Ingredients:
     """Return the ingredients of a table or figure of `research.experiments.runner`."""
     module = importlib.import_module(f"research.experiments.{name}")
     units = [(unit[0], unit[1]) for unit in module.units(setting) if unit[0] != RANDOM]
@@ -196,7 +196,7 @@ def script(name: str, folder: str = "data_scripts") -> Any:
     return importlib.import_module(name)
 
 
-def treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
+def treebank(language: str, setting: ExperimentSettings = TODAY) -> dict[str, str]:
     """Return the SHA-256 of each file of a treebank; the release of one of which nothing else is known."""
     if language in setting.files:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}

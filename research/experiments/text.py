@@ -18,7 +18,7 @@ from nonproj.kernels.interpreters import environment, python
 from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import NAMES, of_models, publish, script
-from research.experiments.setting import ROOT, Setting, fingerprint, model_file, treebank
+from research.experiments.setting import ROOT, ExperimentSettings, fingerprint, model_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows, write_rows
 
 STANZA, UDPIPE = (
@@ -55,7 +55,7 @@ NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     path = setting.results / "text.csv"
     for language in languages:
@@ -63,7 +63,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
         write_page(setting, read_rows(path))
 
 
-def measured(setting: Setting, language: str) -> list[Row]:
+def measured(setting: ExperimentSettings, language: str) -> list[Row]:
     """Return the row of a treebank, read from the file of an earlier run with the same model and test file if any."""
     digest = fingerprint(setting, (), language, PARTS)
     path = setting.results / "runs" / "text" / f"{language}-{digest}.csv"
@@ -73,7 +73,7 @@ def measured(setting: Setting, language: str) -> list[Row]:
     return read_rows(path)
 
 
-def run(setting: Setting, language: str) -> Row:
+def run(setting: ExperimentSettings, language: str) -> Row:
     """Parse the raw text of the test file, and return the F1 scores."""
     model, test = model_file(setting, language, PARTS), treebank(setting, language)[1]
     scores = scores_of(model, test)
@@ -91,7 +91,7 @@ def scores_of(model: Path, test: Path) -> Row:
     return {name: scores[name]["f1"] for name in METRICS}
 
 
-def made(setting: Setting, language: str) -> str:
+def made(setting: ExperimentSettings, language: str) -> str:
     """Return what the figures of a treebank depend on, in the words of a page's record."""
     found = of_models([(language, PARTS)], setting=setting, text=True)
     return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
@@ -100,7 +100,7 @@ def made(setting: Setting, language: str) -> str:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def figures_table(setting: Setting, rows: Sequence[Row], languages: Sequence[str]) -> str:
+def figures_table(setting: ExperimentSettings, rows: Sequence[Row], languages: Sequence[str]) -> str:
     """Return the table of some treebanks, with published figures below ours, and means over several."""
     lines, marked = [], False
     for language in languages:
@@ -146,7 +146,7 @@ def means(rows: Sequence[Row], languages: Sequence[str], title: str) -> list[lis
     return [[title, "nonproj", *cells], *published(languages)]
 
 
-def write_page(setting: Setting, rows: Sequence[Row]) -> None:
+def write_page(setting: ExperimentSettings, rows: Sequence[Row]) -> None:
     """Write the page."""
     sources = f"Published figures: {STANZA['source']}; {UDPIPE['source']}."
     publish(setting.results, "text", [INTRODUCTION, figures_table(setting, rows, ALL), sources])
