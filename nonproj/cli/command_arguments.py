@@ -8,6 +8,7 @@ from typing import Any
 from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
+    add_lexicon,
     add_on_error,
     add_plain_text,
     add_reading,
@@ -28,6 +29,7 @@ def add_train(parser: Arguments) -> None:
     add("--related", action="append", default=[], metavar="FILE", help=text)
     text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
     add("--from", dest="start", metavar="MODEL", help=text)
+    add_lexicon(parser, "; the model has it, and training does not learn from it")
     add_training(parser)
     text = (
         "number of processes that train; the model is the same (default: 2, if there are two cores; -1: one per core)"
@@ -79,7 +81,7 @@ def add_distil(parser: Arguments) -> None:
     add("--exclude", action="append", default=[], metavar="FILE", help=text)
     add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
     add_training(parser)
-    parser.set_defaults(related=[], start=None)  # which are options of 'nonproj train' alone
+    parser.set_defaults(related=[], start=None, lexicon=None)  # which are options of 'nonproj train' alone
     text = "number of processes (default: 1 to parse, 2 to train; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)
@@ -138,6 +140,7 @@ def add_parse(parser: Arguments) -> None:
     add("--nbest", type=positive, metavar="K", help=text)
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
     add("--constraints", choices=("misc", "head"), help=text)
+    add_lexicon(parser)
     text = "write the probability of each head, and of head and label, into MISC, as in Confidence=0.97"
     add("--confidence", dest="write_confidence", action="store_true", help=text)
     text = "replace heads, and labels with their heads, whose probability is below P by _"

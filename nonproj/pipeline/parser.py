@@ -20,6 +20,7 @@ from nonproj.pipeline.loaded import LoadedModel, check_model
 from nonproj.pipeline.parses import Parse
 from nonproj.pipeline.request import request_of
 from nonproj.pipeline.stages import STAGES, Stage, decode
+from nonproj.text.lexicon import UserLexicon
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Float64s, Sentence
 
@@ -44,6 +45,8 @@ class Parser:
         Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
+    lexicon : UserLexicon, optional
+        What is known of words; it is added to the model's lexicon, if that has one.
 
     Attributes
     ----------
@@ -68,10 +71,13 @@ class Parser:
         decoding: DecodingConfig | None = None,
         tags: str = "missing",
         proofs: bool = False,
+        lexicon: UserLexicon | None = None,
     ):
         check_model(model)
         self.model, self.decoding, self.stages = model, decoding or model.config.decoding, STAGES
-        self.request, self.loaded = request_of(model, self.decoding, tags, proofs), LoadedModel.of(model)
+        self.loaded = LoadedModel.of(model)
+        lexicon = lexicon.over(self.loaded.lexicon) if lexicon else self.loaded.lexicon
+        self.request = replace(request_of(model, self.decoding, tags, proofs), lexicon=lexicon)
 
     def with_request(self, **changes: Any) -> Parser:
         """Return a parser with other fields of the `Request`; the two share all loaded components."""
@@ -95,7 +101,7 @@ class Parser:
         if self.request.by_trees:
             alone = self.with_request(encoder=False, nbest=1, constraints="none", proofs=False)
             scores = partial(tree_scores, alone)
-        return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, scores)
+        return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, scores, self.request.lexicon)
 
     def run(self, sentences: Iterable[Sentence], until: Stage | None = None) -> Batch:
         """Return the batch of some sentences, at least one, after a stage; by default after all."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter, itemgetter
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from nonproj.linear.state import Fitted, Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
+from nonproj.tagging.given import GivenWords, WordsOf, agreeing, given_in, restricted, write_given
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
@@ -107,7 +108,11 @@ class Analyzer(Fitted):
         return self.tagger.tags if self.tagger else None
 
     def annotate(
-        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
+        self,
+        batch: Sequence[Sentence],
+        overwrite: bool = False,
+        encoded: EncoderTagScorer | None = None,
+        words_of: WordsOf | None = None,
     ) -> list[list[list[str]]]:
         """Return new rows of each sentence, with the absent columns filled.
 
@@ -122,28 +127,37 @@ class Analyzer(Fitted):
             Replace all of `columns`, as if they were absent.
         encoded : EncoderTagScorer, optional
             Adds scores of tags by a pretrained encoder.
+        words_of : callable, optional
+            Returns what a user's lexicon says of the words of a token, which is obeyed as if the column were there.
 
         Returns
         -------
         list of list of list of str
             The ten columns of the words of each sentence.
         """
-        return self.annotate_with_margins(batch, overwrite, encoded)[0]
+        return self.annotate_with_margins(batch, overwrite, encoded, words_of)[0]
 
     def annotate_with_margins(
-        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
+        self,
+        batch: Sequence[Sentence],
+        overwrite: bool = False,
+        encoded: EncoderTagScorer | None = None,
+        words_of: WordsOf | None = None,
     ) -> tuple[list[list[list[str]]], list[Float64s]]:
         """Return the rows of `annotate`, and for each sentence the margins of its tags, float64[n].
 
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
         """
         words = list(map(list.copy, chain.from_iterable(map(_ROWS, batch))))
-        margins = self._tag(batch, words, overwrite, encoded)
+        given = given_in(batch, words_of) if words_of else []
+        margins = self._tag(batch, words, overwrite, encoded, given)
         if self.lemmatizer:
             lemmas = self.lemmatizer.lemmas(list(map(_LEMMA_KEY, words)))
-            for row, lemma in zip(words, lemmas, strict=True):
+            for row, lemma, own in zip(words, lemmas, given or repeat((), len(words)), strict=True):
                 if overwrite or row[LEMMA] == "_":
                     row[LEMMA] = lemma
+                    if own:
+                        write_given(row, [LEMMA], own)
         made, split, end = [], [], 0
         for sentence in batch:
             begin, end = end, end + len(sentence.rows)
@@ -152,9 +166,17 @@ class Analyzer(Fitted):
         return made, split
 
     def _tag(
-        self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncoderTagScorer | None
+        self,
+        batch: Sequence[Sentence],
+        words: list[list[str]],
+        overwrite: bool,
+        encoded: EncoderTagScorer | None,
+        given: list[GivenWords],
     ) -> Float64s:
-        """Fill the absent tags in the rows of all words; return the margins of the tags."""
+        """Fill the absent tags in the rows of all words; return the margins of the tags.
+
+        In ``given``, what is known of each word if there is a user's lexicon, only what agrees with its tag is left.
+        """
         if self.tagger is None:
             return np.full(len(words), np.inf)
         keys: list[Any] = []
@@ -171,24 +193,36 @@ class Analyzer(Fitted):
                 known = [row[c] if c in self.tag_columns and c not in own else None for c in TAG_COLUMNS]
                 keys.append((row[1], *known))
                 absent.append(own)
-        added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
+        added, free = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None, keys
+        if given:
+            keys = [
+                restricted(key, own, self.tagger.tags) if own else key for key, own in zip(keys, given, strict=True)
+            ]
         found, margins = self.tagger.tag_with_margins(keys, list(map(len, map(_ROWS, batch))), added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
                 row[column] = tag[column - UPOS]
+        for i in (i for i, own in enumerate(given) if own):
+            given[i] = agreeing(free[i], given[i], found[i], self.tagger.tags)
+            others = (c for c in TAG_COLUMNS if c not in self.tag_columns and (overwrite or words[i][c] == "_"))
+            write_given(words[i], [*absent[i], *others], given[i])
         return margins
 
     def apply(
-        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
+        self,
+        batch: Sequence[Sentence],
+        overwrite: bool = False,
+        encoded: EncoderTagScorer | None = None,
+        words_of: WordsOf | None = None,
     ) -> list[Sentence]:
         """Return the sentences with the absent columns filled, and the margins of their tags.
 
-        Those that lack nothing are returned as they are, unless ``overwrite``; for ``encoded`` see `annotate`.
+        Those that lack nothing are returned as they are, unless ``overwrite``; for the others see `annotate`.
         """
         tagged = list(batch)
         chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
         if chosen:
-            found = self.annotate_with_margins(list(map(batch.__getitem__, chosen)), overwrite, encoded)
+            found = self.annotate_with_margins(list(map(batch.__getitem__, chosen)), overwrite, encoded, words_of)
             for i, rows, margins in zip(chosen, *found, strict=True):
                 tagged[i] = with_rows(batch[i], rows, margins)
         return tagged

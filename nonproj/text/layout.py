@@ -90,12 +90,20 @@ def lay_out(text: str, path: str = "<text>") -> Text:
 def _lay_out(lower: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s]:
     """Return from ``run`` to ``flags`` the fields of a `Text`, without the marks of addresses."""
     start, end, blanks = _chunks(lower, kind)
-    chunk, flags = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8)
+    chunk, flags = hash_chunks(lower, start, end), np.empty(len(start), np.uint8)
     for c in range(len(start)):
-        chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
         flags[c] = ABBREVIATED * _is_dotted(kind, start[c], end[c])
     _fit_lines(start, end, blanks)
     return _runs(kind), start, end, blanks, chunk, flags
+
+
+@kernel
+def hash_chunks(lower: Uint32s, start: Int64s, end: Int64s) -> Uint32s:
+    """Return the hashes of the chunks ``start[c]:end[c]`` of some characters in lower case, uint32[C]."""
+    chunk = np.empty(len(start), np.uint32)
+    for c in range(len(start)):
+        chunk[c] = hash_codes(lower, start[c], end[c], MAX_HASHED)
+    return chunk
 
 
 @kernel

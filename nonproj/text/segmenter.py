@@ -23,14 +23,15 @@ from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.entities import decoded
 from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput, TextPiece
 from nonproj.text.languages import Language, languages, recognised
-from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
-from nonproj.text.multiword import Multiwords
+from nonproj.text.layout import BROKEN, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.lexicon import UserLexicon, with_tokens
+from nonproj.text.multiword import Multiwords, obey_words
 from nonproj.text.multiword_model import BITS
 from nonproj.text.output import CERTAIN, Segments, boundary_margins, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import TextModels, train
-from nonproj.types import Float64s, Sentence
+from nonproj.types import Bools, Float64s, Int64s, Sentence
 
 
 class Segmenter(Fitted):
@@ -46,6 +47,8 @@ class Segmenter(Fitted):
         What expands multiword tokens.
     with_margins : bool
         Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.boundary_margins`).
+    lexicon : UserLexicon, or None
+        What a user says of tokens, which is obeyed.
     tree_scores : callable, or None
         Returns the score of the best tree of each sentence, float64; minus infinity where there is none.  Trees then
         decide between the doubtful sentences of running text: see `nonproj.text.alternatives`.
@@ -66,6 +69,7 @@ class Segmenter(Fitted):
     def __init__(self, finder: TextModels | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
+        self.lexicon: UserLexicon | None = None
         self.tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
 
     @classmethod
@@ -110,11 +114,14 @@ class Segmenter(Fitted):
         return cls(UnicodeRules(), Multiwords.fit([]), _described(UnicodeRules()))
 
     def using(
-        self, with_margins: bool = False, tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
+        self,
+        with_margins: bool = False,
+        tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None,
+        lexicon: UserLexicon | None = None,
     ) -> Segmenter:
-        """Return a segmenter of the same models, with or without the log-odds and the scores of trees."""
+        """Return a segmenter of the same models, with or without the log-odds, scores of trees and a user's lexicon."""
         found = copy.copy(self)
-        found.with_margins, found.tree_scores = with_margins, tree_scores
+        found.with_margins, found.tree_scores, found.lexicon = with_margins, tree_scores, lexicon
         return found
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
@@ -140,22 +147,27 @@ class Segmenter(Fitted):
         if not len(layout.start):
             return []
         changed = options.breaks or options.format == TOKENS
-        bounded = _bounded(layout, options.breaks) if changed else layout
-        tokens, scores = self._find(plain, bounded, options)
+        bounded, bounds = _bounded(layout, options.breaks) if changed else layout, None
+        if self.lexicon is not None and options.format not in GIVEN_WORDS:
+            lines = _bounded(layout, breaks=True) if options.format == LINES else bounded
+            bounded, bounds = with_tokens(bounded, list(self.lexicon.matches(plain, lines)))
+        tokens, scores = self._find(plain, bounded, options, bounds)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if piece.begins else [])}
         places = (start, end) if place is None else (place[start], place[end])
         begin, stop = places[0].tolist(), places[1].tolist()
         written = forms = list(map(text.__getitem__, map(slice, begin, stop)))
-        if isinstance(self.finder, TextModels) and self.finder.blanks:
+        if bounds is not None or (isinstance(self.finder, TextModels) and self.finder.blanks):
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         readable = forms if plain == text else [decoded(form)[0] for form in forms]
         words, doubts = self.multiwords.expand(readable) if options.format not in GIVEN_WORDS else ({}, {})
+        if bounds is not None and self.lexicon is not None:
+            obey_words(self.lexicon, readable, words, doubts)
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
-            stretches = self.finder.alternatives(bounded, start, end)
+            stretches = self.finder.alternatives(bounded, start, end, self._closed(plain, tokens))
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]
             decide_by_trees(scores, stretches, words_of, options.max_words, self.tree_scores)
         sizes = np.ones(len(forms), np.int64)
@@ -171,24 +183,36 @@ class Segmenter(Fitted):
         segments = Segments(piece, begin, stop, written, forms, ends, paragraphs, words)
         return to_sentences(segments, options.ranges, number, margins)
 
-    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
-        """Return tokens and the scores of sentence ends after them."""
+    def _closed(self, text: str, tokens: TokenSpans) -> Bools | None:
+        """Return after which tokens the lexicon lets no sentence end, bool[T]; None if there is no lexicon."""
+        if self.lexicon is None:
+            return None
+        forms = map(text.__getitem__, map(slice, tokens.start.tolist(), tokens.end.tolist()))
+        return np.fromiter(map(self.lexicon.ends_no_sentence, forms), np.bool_, len(tokens.start))
+
+    def _find(
+        self, text: str, layout: Text, options: TextInput, bounds: Int64s | None
+    ) -> tuple[TokenSpans, np.ndarray]:
+        """Return tokens, which ``bounds`` separate, and the scores of sentence ends after them."""
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
         elif isinstance(self.finder, TextModels):
             # no word goes on in the next line, which says nothing about this one
-            tokens = self.finder.tokens(_bounded(layout, breaks=True) if options.format == LINES else layout)
+            tokens = self.finder.tokens(_bounded(layout, breaks=True) if options.format == LINES else layout, bounds)
         else:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
+        closed = self._closed(text, tokens)
         if options.format == WORDS:
             scores = np.full(len(tokens.start), np.float32(-1.0))
         elif isinstance(self.finder, TextModels):
-            scores = self.finder.scores(layout, tokens.start, tokens.end)
+            scores = self.finder.scores(layout, tokens.start, tokens.end, closed)
         else:
             scores = self.finder.scores(text, layout, tokens.start, tokens.end)
+            if closed is not None:
+                scores[closed & (scores < np.inf)] = -CERTAIN
         if options.format not in RUNNING:
             scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
-            line_ends = layout.end[(layout.blanks >= WRAPPED) | (layout.blanks == NO_BLANKS)]
+            line_ends = layout.end[np.append(layout.blanks[:-1] >= WRAPPED, True)]
             scores[np.searchsorted(tokens.end, line_ends)] = np.inf
         return tokens, scores
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
-from nonproj.text.layout import MAX_HASHED, NO_BLANKS, PARAGRAPH, Text, shape_hash
+from nonproj.text.layout import MAX_HASHED, PARAGRAPH, Text, shape_hash
 from nonproj.types import Int32s, Int64s, Uint8s, Uint32s
 
 PADDING = 3
@@ -62,6 +62,6 @@ def token_table(
         first[row], last[row], size[row] = kind[a], kind[b - 1], b - a
         while c < len(text.end) and text.end[c] <= b:
             if text.end[c] == b:
-                blanks[row] = PARAGRAPH if text.blanks[c] == NO_BLANKS else text.blanks[c]
+                blanks[row] = text.blanks[c] if c + 1 < len(text.end) else PARAGRAPH
             c += 1
     return word, shape, suffix, first, last, blanks, size

@@ -28,6 +28,7 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.text.formats import TextInput, TextPiece
 from nonproj.text.input import split_text, split_text_units
+from nonproj.text.lexicon import UserLexicon
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
 
@@ -51,6 +52,8 @@ class ModelRef(NamedTuple):
         See `nonproj.pipeline.parser.Parser`.
     proofs : bool
         See there.
+    lexicon : str
+        The JSON of a lexicon that is added to the model's; empty if there is none.
     """
 
     path: str
@@ -58,12 +61,20 @@ class ModelRef(NamedTuple):
     decoding: DecodingConfig
     tags: str = "missing"
     proofs: bool = False
+    lexicon: str = ""
 
     @classmethod
-    def of(cls, path: str | Path, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> ModelRef:
+    def of(
+        cls,
+        path: str | Path,
+        decoding: DecodingConfig,
+        tags: str = "missing",
+        proofs: bool = False,
+        lexicon: UserLexicon | None = None,
+    ) -> ModelRef:
         """Return a reference to an existing model file."""
         path = Path(path).absolute()
-        return cls(str(path), fingerprint(path), decoding, tags, proofs)
+        return cls(str(path), fingerprint(path), decoding, tags, proofs, lexicon.to_json() if lexicon else "")
 
 
 def fingerprint(path: str | Path) -> bytes:
@@ -91,7 +102,8 @@ def parser_of(reference: ModelRef) -> Parser:
     """Return this thread's parser; threads of a process share the model."""
     if reference in _parsers.own:
         return _parsers.own[reference]
-    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs)
+    lexicon = UserLexicon.from_json(reference.lexicon) if reference.lexicon else None
+    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs, lexicon)
     _parsers.renewed()[reference] = parser
     return parser
 
