@@ -78,4 +78,4 @@ def _reference(model: Model, max_words: int | None, lexicon: UserLexicon | None)
     """Return the reference from which workers load a model."""
     decoding = model.config.decoding
     limit = min(decoding.max_words, MAX_WORDS) if max_words is None else max_words
-    return ModelRef.of(str(model.path), dataclasses.replace(decoding, max_words=limit), lexicon=lexicon)
+    return ModelRef.of(str(model.path), dataclasses.replace(decoding, max_words=limit))._replace(lexicon=lexicon)

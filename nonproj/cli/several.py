@@ -53,7 +53,8 @@ def parse(
 
     ``source`` is the first file; the progress bar shows how much of it has been read if it is the only one.
     """
-    reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs), options.lexicon)
+    reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
+    reference = reference._replace(lexicon=options.lexicon)
     keep(reference, model)
     files = [_File.of(target, options) for target in options.targets]
     partial: JobLog | None = None

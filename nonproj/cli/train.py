@@ -80,7 +80,9 @@ def _run(
     with resumable(checkpoint, options.resume), training_progress(options, config, words) as progress:
         run = RunOptions(checkpoint, options.resume, progress, options.jobs)
         model = train(sentences, config, held_out=held_out, auxiliary=auxiliary, start=start, run=run)
-    _add_lexicon(model, lexicon, start)
+    known = start.loaded(UserLexicon) if start else None
+    if lexicon := lexicon.over(known) if lexicon else known:
+        model.add_component(UserLexicon.name, lexicon.state())
     _name_sources(model.meta, options, config)
     model.meta |= provenance(config, path, options.test, len(held_out))
     model.save(output)
@@ -97,13 +99,6 @@ def _run(
         if checkpoint:  # without one, the output is a device or a pipe and cannot be rewritten
             model.save(output)
     return treebanks.report()
-
-
-def _add_lexicon(model: Model, lexicon: UserLexicon | None, start: Model | None) -> None:
-    """Add a user's lexicon to a model, and that of the model that was continued."""
-    known = start.loaded(UserLexicon) if start else None
-    if found := lexicon.over(known) if lexicon else known:
-        model.add_component(UserLexicon.name, found.state())
 
 
 def _name_sources(meta: dict[str, Any], options: argparse.Namespace, config: Config) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
+from unicodedata import normalize
 
 from nonproj.errors import DataError
 from nonproj.io import conll
@@ -19,15 +19,16 @@ from nonproj.io.columns import FEATS, FORM
 from nonproj.io.copies import surface_tokens
 from nonproj.io.files import Source, open_input, stream_error, text_lines
 from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, StringKind, problem
-from nonproj.types import Sentence
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "words", "ends")
 """The columns of a table, in any order; all but the first may be missing."""
 
 ENDS = ("_", "Yes", "No")
-"""Whether a sentence may end after a token; ``_``: unless the token is a word with a full stop."""
+"""Whether a sentence may end after a token; ``_``: unless the token begins with a letter and ends with a full stop."""
 
-_STRING = StringKind("value", LONGEST_EXPANSION, 1 << 22)
+VALUE = StringKind("value", LONGEST_EXPANSION, 2 + 5 * MOST_WORDS)
+"""Strings of an entry."""
+
 _CONLL = re.compile(r"# global\.columns|[0-9]+(-[0-9]+)?\t")
 
 
@@ -42,45 +43,32 @@ class LexiconWord(NamedTuple):
 
 
 class LexiconEntry(NamedTuple):
-    """A token, its words, of which most tokens have one, and one of `ENDS`."""
+    """A token, its words, of which most tokens have one, and whether a sentence may end after it, ``Yes`` or ``No``."""
 
     token: str
     words: tuple[LexiconWord, ...]
-    ends: str = "_"
-
-    @property
-    def ends_no_sentence(self) -> bool:
-        """Whether no sentence ends after the token."""
-        dotted = self.token.endswith(".") and any(map(str.isalnum, self.token))
-        return self.ends == "No" or (self.ends == "_" and dotted)
+    ends: str
 
 
-def entry(token: str, words: list[LexiconWord], ends: str = "_") -> LexiconEntry:
-    """Return an entry; raise ``ValueError``, which says what is wrong, if it is not valid.
+def entry(token: str, words: Sequence[LexiconWord], ends: str = "_") -> LexiconEntry:
+    """Return an entry in normalization form C; raise ``ValueError``, which says what is wrong, if it is not valid.
 
     Examples
     --------
     >>> entry("dunno", [LexiconWord("do"), LexiconWord("n't"), LexiconWord("know")]).words[2].form
     'know'
     """
-    values = [token, *(value for word in words for value in word)]
-    if found := problem(values, _STRING):
+    found = problem([token, *(value for word in words for value in word)], VALUE)
+    token, *forms = (" ".join(normalize("NFC", form).split()) for form in (token, *(word.form for word in words)))
+    if not found and (not all([token, *forms]) or (len(forms) < 2 and forms != [token])):
+        found = f"the token {token!r} is blank, or has one word, which is another"
+    if not found and (ends not in ENDS or any(value.split() != [value] for word in words for value in word[2:])):
+        found = f"a tag has a blank, or whether a sentence may end is none of {', '.join(ENDS)}"
+    if found:
         raise ValueError(found)
-    if len(words) > MOST_WORDS:
-        raise ValueError(f"the token has {len(words)} words, at most {MOST_WORDS} are allowed")
-    if ends not in ENDS:
-        raise ValueError(f"the value {ends!r} of ends is none of {', '.join(ENDS)}")
-    for name, value in (pair for word in words for pair in zip(COLUMNS[2:], word[2:], strict=False)):
-        if value.split() != [value]:
-            raise ValueError(f"{name} has a blank in {value!r}")
-    token, *forms = (
-        " ".join(unicodedata.normalize("NFC", form).split()) for form in (token, *(word.form for word in words))
-    )
-    if not all([token, *forms]):
-        raise ValueError("a form is blank")
-    if len(forms) == 1 and forms != [token]:
-        raise ValueError(f"the token {token!r} has one other word, several are expected")
-    return LexiconEntry(token, tuple(word._replace(form=form) for word, form in zip(words, forms, strict=True)), ends)
+    if ends == "_":
+        ends = "No" if token[0].isalnum() and token[-1] == "." else "Yes"
+    return LexiconEntry(token, tuple(w._replace(form=form) for w, form in zip(words, forms, strict=True)), ends)
 
 
 def read_lexicon(source: Source) -> list[LexiconEntry]:
@@ -100,79 +88,64 @@ def read_lexicon(source: Source) -> list[LexiconEntry]:
 
     Examples
     --------
-    >>> table = "form\\tlemma\\tupos\\twords\\n" "C++\\tC++\\tPROPN\\t_\\n" "dunno\\t_\\t_\\tdo n't know\\n"
+    >>> table = "form\\tlemma\\tupos\\twords\\nC++\\tC++\\tPROPN\\t_\\ndunno\\t_\\t_\\tdo n't know\\n"
     >>> [(each.token, len(each.words)) for each in read_lexicon(io.StringIO(table))]
     [('C++', 1), ('dunno', 3)]
     """
-    opened, lines = open_input(source), list[str]()
-    with opened.closing:
+    opened, lines, found = open_input(source), list[str](), list[LexiconEntry]()
+    try:
+        with opened.closing:
+            lines.extend(line.removeprefix(BOM) for line in text_lines(opened.stream))
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise stream_error(error, opened.name, len(lines)) from None
+    numbered = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.startswith("# ")]
+    is_conll = any(_CONLL.match(line) for line in (*lines[:1], *(line for _, line in numbered[:1])))
+    rows = _rows_of_conll(lines, opened.name) if is_conll else _rows_of_table(numbered, opened.name)
+    for number, token, words, ends in rows:
         try:
-            lines.extend(text_lines(opened.stream))
-        except (OSError, EOFError, UnicodeDecodeError) as error:
-            raise stream_error(error, opened.name, len(lines)) from None
-    lines[:1] = [line.removeprefix(BOM) for line in lines[:1]]
-    first = next((line for line in lines if not _is_comment(line)), "")
-    if _CONLL.match(first) or _CONLL.match(lines[0] if lines else ""):
-        stream = io.StringIO("".join(lines), newline="")
-        stream.name = opened.name
-        return [each for sentence in conll.read(stream, ignore_heads=True) for each in _of_sentence(sentence)]
-    return list(_of_lines(lines, opened.name))
-
-
-def _is_comment(line: str) -> bool:
-    return not line.strip() or line.startswith("# ")
-
-
-def _of_sentence(sentence: Sentence) -> Iterator[LexiconEntry]:
-    """Yield the entries of a sentence in CoNLL-U."""
-    first = 0
-    for token, misc, size in surface_tokens(sentence):
-        words = [LexiconWord(*row[FORM : FEATS + 1]) for row in sentence.rows[first : first + size]]
-        ends = dict(item.partition("=")[::2] for item in misc.split("|")).get("Ends", "_")
-        try:
-            yield entry(token, words, ends)
+            found.append(entry(token, words, ends))
         except ValueError as error:
-            raise DataError(sentence.path, sentence.line + sentence.word_lines[first], str(error)) from None
-        first += size
+            raise DataError(opened.name, number, str(error)) from None
+    return found
 
 
-def _of_lines(lines: list[str], name: str) -> Iterator[LexiconEntry]:
-    """Yield the entries of a table with a header, or of a list of tokens."""
-    header: list[str] | None = None
-    for number, line in enumerate(lines, 1):
-        if _is_comment(line):
-            continue
-        cells = [cell.strip() for cell in line.rstrip("\r\n").split("\t")]
-        try:
-            if header is None:
-                header = _header(cells) if len(cells) > 1 else ["form"]
-                if len(cells) > 1:
-                    continue
-            if len(cells) != len(header):
-                raise ValueError(f"{len(cells)} columns, {len(header)} expected: {', '.join(header)}")
-            yield _of_cells(dict(zip(header, cells, strict=True)))
-        except ValueError as error:
-            raise DataError(name, number, str(error)) from None
+_Rows = Iterator[tuple[int, str, list[LexiconWord], str]]
 
 
-def _header(cells: list[str]) -> list[str]:
-    """Return the names of the columns of a table."""
-    names = [cell.lower() for cell in cells]
-    if wrong := [cell for cell in names if cell not in COLUMNS or names.count(cell) > 1] or set(COLUMNS[:1]) - {*names}:
-        listed = ", ".join(COLUMNS)
-        raise ValueError(f"the first line is no header: {[*wrong][0]!r} is missing, unknown or twice; of {listed}")
-    return names
+def _rows_of_conll(lines: list[str], name: str) -> _Rows:
+    """Yield the line, the token, the words and the end of each entry in CoNLL-U."""
+    stream = io.StringIO("".join(lines), newline="")
+    stream.name = name
+    for sentence in conll.read(stream, ignore_heads=True):
+        first = 0
+        for token, misc, size in surface_tokens(sentence):
+            words = [LexiconWord(*row[FORM : FEATS + 1]) for row in sentence.rows[first : first + size]]
+            ends = dict(item.partition("=")[::2] for item in misc.split("|")).get("Ends", "_")
+            yield sentence.line + sentence.word_lines[first], token, words, ends
+            first += size
 
 
-def _of_cells(cells: dict[str, str]) -> LexiconEntry:
-    """Return the entry of a line; where the token has several words, blanks separate what is known of each."""
-    value = {name: cells.get(name) or "_" for name in COLUMNS}
-    token, ends, known = cells["form"], value["ends"].capitalize(), [value[name] for name in COLUMNS[1:5]]
-    if value["words"] == "_":
-        return entry(token, [LexiconWord(token, *known)], ends)
-    forms = value["words"].split()
-    columns = [["_"] * len(forms) if cell == "_" else cell.split() for cell in known]
-    for name, column in zip(COLUMNS[1:], columns, strict=False):
-        if len(column) != len(forms):
-            raise ValueError(f"{name} has {len(column)} values for {len(forms)} words")
-    return entry(token, [LexiconWord(*row) for row in zip(forms, *columns, strict=True)], ends)
+def _rows_of_table(lines: list[tuple[int, str]], name: str) -> _Rows:
+    """Yield the same of a table with a header, or of a list of tokens.
+
+    Where a token has several words, blanks separate what is known of each.
+    """
+    table = [(number, [cell.strip() or "_" for cell in line.split("\t")]) for number, line in lines]
+    header = list(COLUMNS[:1])
+    if table and len(table[0][1]) > 1:
+        number, header = table.pop(0)
+        header = [cell.lower() for cell in header]
+        if not {"form"} <= {*header} <= {*COLUMNS}:
+            message = f"the header is {', '.join(header)}; form and others of {', '.join(COLUMNS[1:])} expected"
+            raise DataError(name, number, message)
+    for number, cells in table:
+        if len(cells) != len(header):
+            raise DataError(name, number, f"{len(cells)} columns, {len(header)} expected")
+        value = dict.fromkeys(COLUMNS, "_") | dict(zip(header, cells, strict=True))
+        forms, known = [value["form"]], [[value[column]] for column in COLUMNS[1:5]]
+        if value["words"] != "_":
+            forms = value["words"].split()
+            known = [["_"] * len(forms) if cell == "_" else cell.split() for [cell] in known]
+        if any(len(column) != len(forms) for column in known):
+            raise DataError(name, number, f"a column has not one value for each of the {len(forms)} words")
+        yield number, value["form"], [LexiconWord(*row) for row in zip(forms, *known, strict=True)], value["ends"]

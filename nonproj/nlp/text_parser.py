@@ -23,7 +23,7 @@ from nonproj.pipeline.loaded import check_model
 from nonproj.pipeline.parser import BATCH, PAIRS, Parser, batches
 from nonproj.pipeline.stages import prune
 from nonproj.text.formats import TextInput
-from nonproj.text.lexicon import UserLexicon
+from nonproj.text.lexicon import LexiconSource
 from nonproj.trees.checks import check_integer
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.sampling import sample_trees
@@ -35,11 +35,7 @@ C = TypeVar("C")
 
 
 def load(
-    path: str | Path | None = None,
-    *,
-    tags: str = "missing",
-    lexicon: str | Path | UserLexicon | None = None,
-    **decoding: Any,
+    path: str | Path | None = None, *, tags: str = "missing", lexicon: LexiconSource = None, **decoding: Any
 ) -> TextParser:
     """Return a parser of text from a model file.
 
@@ -51,7 +47,7 @@ def load(
     tags : {"missing", "all", "none"}
         Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
     lexicon : str, Path or UserLexicon, optional
-        What is known of words, such as a file of them: see `nonproj.io.lexicon.read_lexicon`.
+        What is known of words; see `nonproj.pipeline.parser.Parser`.
     **decoding
         Options of the section ``decoding`` to change, such as ``projective=True``, ``exact=False`` or ``full=True``.
 
@@ -74,7 +70,7 @@ def load(
     path = announced_default() if path is None else located(path) if isinstance(path, str) else path
     model = Model.load_trained(path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
-    return TextParser(model, options, tags, name=str(path), lexicon=UserLexicon.of(lexicon))
+    return TextParser(model, options, tags, name=str(path), lexicon=lexicon)
 
 
 class TextParser:
@@ -89,8 +85,8 @@ class TextParser:
         Which tags are predicted; see `load`.
     name : str
         Name of the model in ``repr`` and warnings.
-    lexicon : UserLexicon, optional
-        See `nonproj.pipeline.parser.Parser`.
+    lexicon : str, Path or UserLexicon, optional
+        See `load`.
 
     Attributes
     ----------
@@ -106,7 +102,7 @@ class TextParser:
         tags: str = "missing",
         *,
         name: str = "<memory>",
-        lexicon: UserLexicon | None = None,
+        lexicon: LexiconSource = None,
     ):
         check_model(model)
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name

@@ -22,7 +22,6 @@ from nonproj.scoring.tree_labels import LABEL_MARGIN, Table, TreeLabeler
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import EncoderTagScorer, encoded_tags
-from nonproj.text.lexicon import UserLexicon
 
 LONGEST = 10_000
 """Maximum sentence length, in words, for the encoder's scores of tags: no request takes longer sentences."""
@@ -113,11 +112,6 @@ class LoadedModel:
     def encoded_tags(self) -> EncoderTagScorer | None:
         """The scorer of tags by the encoder, or None."""
         return encoded_tags(self.pretrained, self.analyzer.tags if self.analyzer else None, LONGEST)
-
-    @LoadedOnce
-    def lexicon(self) -> UserLexicon | None:
-        """The lexicon that a user has given the model, or None."""
-        return self.model.loaded(UserLexicon)
 
     @LoadedOnce
     def components(self) -> list[Fitted]:

@@ -20,7 +20,7 @@ from nonproj.pipeline.loaded import LoadedModel, check_model
 from nonproj.pipeline.parses import Parse
 from nonproj.pipeline.request import request_of
 from nonproj.pipeline.stages import STAGES, Stage, decode
-from nonproj.text.lexicon import UserLexicon
+from nonproj.text.lexicon import LexiconSource, UserLexicon
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Float64s, Sentence
 
@@ -45,8 +45,9 @@ class Parser:
         Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
-    lexicon : UserLexicon, optional
-        What is known of words; it is added to the model's lexicon, if that has one.
+    lexicon : str, Path or UserLexicon, optional
+        What is known of words, such as a file of them (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added
+        to those of the model's lexicon, if that has one, and count for tokens that both have.
 
     Attributes
     ----------
@@ -71,13 +72,13 @@ class Parser:
         decoding: DecodingConfig | None = None,
         tags: str = "missing",
         proofs: bool = False,
-        lexicon: UserLexicon | None = None,
+        lexicon: LexiconSource = None,
     ):
         check_model(model)
         self.model, self.decoding, self.stages = model, decoding or model.config.decoding, STAGES
-        self.loaded = LoadedModel.of(model)
-        lexicon = lexicon.over(self.loaded.lexicon) if lexicon else self.loaded.lexicon
-        self.request = replace(request_of(model, self.decoding, tags, proofs), lexicon=lexicon)
+        self.request, self.loaded = request_of(model, self.decoding, tags, proofs), LoadedModel.of(model)
+        known, lexicon = model.loaded(UserLexicon), UserLexicon.of(lexicon)
+        self.request = replace(self.request, lexicon=lexicon.over(known) if lexicon else known)
 
     def with_request(self, **changes: Any) -> Parser:
         """Return a parser with other fields of the `Request`; the two share all loaded components."""

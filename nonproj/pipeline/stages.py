@@ -57,8 +57,8 @@ def tag(batch: Batch) -> Batch:
         return batch
     if (analyzer := loaded.analyzer) is not None:
         encoded = loaded.encoded_tags if request.encoder else None
-        words_of = request.lexicon.words_of if request.lexicon else None
-        sentences = analyzer.apply(sentences, request.tags == "all", encoded, words_of)
+        analyzer = analyzer.using(request.lexicon.words_of) if request.lexicon else analyzer
+        sentences = analyzer.apply(sentences, request.tags == "all", encoded)
     for component in loaded.components:
         sentences = component.apply(sentences)
     return batch._replace(sentences=sentences)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain, repeat
+from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from nonproj.linear.state import Fitted, Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
-from nonproj.tagging.given import GivenWords, WordsOf, agreeing, given_in, restricted, write_given
+from nonproj.tagging.given import GivenWord, WordsOf, chosen, given_in, options_of, restricted
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
@@ -34,6 +35,8 @@ class Analyzer(Fitted):
     ----------
     columns : tuple of int
         The columns that it fills, of 2 (LEMMA), 3 (UPOS), 4 (XPOS) and 5 (FEATS): those that its training data have.
+    words_of : callable or None
+        Returns what a user's lexicon says of the words of a token, which is obeyed where columns are absent.
 
     Examples
     --------
@@ -55,6 +58,13 @@ class Analyzer(Fitted):
         self.tagger, self.lemmatizer = tagger, lemmatizer
         self.tag_columns = tagger.columns if tagger else ()
         self.columns = ((LEMMA,) if lemmatizer else ()) + self.tag_columns
+        self.words_of: WordsOf | None = None
+
+    def using(self, words_of: WordsOf | None) -> Analyzer:
+        """Return an analyzer of the same models that obeys a user's lexicon."""
+        found = copy.copy(self)
+        found.words_of = words_of
+        return found
 
     @classmethod
     def fit(
@@ -108,11 +118,7 @@ class Analyzer(Fitted):
         return self.tagger.tags if self.tagger else None
 
     def annotate(
-        self,
-        batch: Sequence[Sentence],
-        overwrite: bool = False,
-        encoded: EncoderTagScorer | None = None,
-        words_of: WordsOf | None = None,
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> list[list[list[str]]]:
         """Return new rows of each sentence, with the absent columns filled.
 
@@ -127,37 +133,28 @@ class Analyzer(Fitted):
             Replace all of `columns`, as if they were absent.
         encoded : EncoderTagScorer, optional
             Adds scores of tags by a pretrained encoder.
-        words_of : callable, optional
-            Returns what a user's lexicon says of the words of a token, which is obeyed as if the column were there.
 
         Returns
         -------
         list of list of list of str
             The ten columns of the words of each sentence.
         """
-        return self.annotate_with_margins(batch, overwrite, encoded, words_of)[0]
+        return self.annotate_with_margins(batch, overwrite, encoded)[0]
 
     def annotate_with_margins(
-        self,
-        batch: Sequence[Sentence],
-        overwrite: bool = False,
-        encoded: EncoderTagScorer | None = None,
-        words_of: WordsOf | None = None,
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> tuple[list[list[list[str]]], list[Float64s]]:
         """Return the rows of `annotate`, and for each sentence the margins of its tags, float64[n].
 
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
         """
         words = list(map(list.copy, chain.from_iterable(map(_ROWS, batch))))
-        given = given_in(batch, words_of) if words_of else []
-        margins = self._tag(batch, words, overwrite, encoded, given)
+        margins, given = self._tag(batch, words, overwrite, encoded)
         if self.lemmatizer:
             lemmas = self.lemmatizer.lemmas(list(map(_LEMMA_KEY, words)))
-            for row, lemma, own in zip(words, lemmas, given or repeat((), len(words)), strict=True):
+            for i, (row, lemma) in enumerate(zip(words, lemmas, strict=True)):
                 if overwrite or row[LEMMA] == "_":
-                    row[LEMMA] = lemma
-                    if own:
-                        write_given(row, [LEMMA], own)
+                    row[LEMMA] = chosen(lemma, LEMMA, given[i]) if i in given else lemma
         made, split, end = [], [], 0
         for sentence in batch:
             begin, end = end, end + len(sentence.rows)
@@ -166,19 +163,13 @@ class Analyzer(Fitted):
         return made, split
 
     def _tag(
-        self,
-        batch: Sequence[Sentence],
-        words: list[list[str]],
-        overwrite: bool,
-        encoded: EncoderTagScorer | None,
-        given: list[GivenWords],
-    ) -> Float64s:
-        """Fill the absent tags in the rows of all words; return the margins of the tags.
-
-        In ``given``, what is known of each word if there is a user's lexicon, only what agrees with its tag is left.
-        """
+        self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncoderTagScorer | None
+    ) -> tuple[Float64s, dict[int, GivenWord]]:
+        """Fill the absent tags in the rows of all words; return the margins of the tags, and what agrees with the tags
+        of what a user's lexicon says of some words, by their numbers."""
+        given = given_in(batch, self.words_of) if self.words_of else {}
         if self.tagger is None:
-            return np.full(len(words), np.inf)
+            return np.full(len(words), np.inf), given
         keys: list[Any] = []
         absent: list[Sequence[int]] = []
         for sentence in batch:
@@ -193,36 +184,32 @@ class Analyzer(Fitted):
                 known = [row[c] if c in self.tag_columns and c not in own else None for c in TAG_COLUMNS]
                 keys.append((row[1], *known))
                 absent.append(own)
-        added, free = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None, keys
-        if given:
-            keys = [
-                restricted(key, own, self.tagger.tags) if own else key for key, own in zip(keys, given, strict=True)
-            ]
+        added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
+        options = {i: options_of(keys[i], own, self.tagger.tags) for i, own in given.items()}
+        for i, pairs in options.items():
+            keys[i] = restricted(keys[i], pairs, len(self.tagger.tags))
         found, margins = self.tagger.tag_with_margins(keys, list(map(len, map(_ROWS, batch))), added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
                 row[column] = tag[column - UPOS]
-        for i in (i for i, own in enumerate(given) if own):
-            given[i] = agreeing(free[i], given[i], found[i], self.tagger.tags)
+        for i, pairs in options.items():
+            given[i] = [word for word, tags in pairs if self.tagger.tags.number[found[i]] in tags]
             others = (c for c in TAG_COLUMNS if c not in self.tag_columns and (overwrite or words[i][c] == "_"))
-            write_given(words[i], [*absent[i], *others], given[i])
-        return margins
+            for column in (*absent[i], *others):
+                words[i][column] = chosen(words[i][column], column, given[i])
+        return margins, given
 
     def apply(
-        self,
-        batch: Sequence[Sentence],
-        overwrite: bool = False,
-        encoded: EncoderTagScorer | None = None,
-        words_of: WordsOf | None = None,
+        self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> list[Sentence]:
         """Return the sentences with the absent columns filled, and the margins of their tags.
 
-        Those that lack nothing are returned as they are, unless ``overwrite``; for the others see `annotate`.
+        Those that lack nothing are returned as they are, unless ``overwrite``; for ``encoded`` see `annotate`.
         """
         tagged = list(batch)
         chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
         if chosen:
-            found = self.annotate_with_margins(list(map(batch.__getitem__, chosen)), overwrite, encoded, words_of)
+            found = self.annotate_with_margins(list(map(batch.__getitem__, chosen)), overwrite, encoded)
             for i, rows, margins in zip(chosen, *found, strict=True):
                 tagged[i] = with_rows(batch[i], rows, margins)
         return tagged

@@ -11,11 +11,14 @@ from nonproj.io.lexicon import LexiconWord
 from nonproj.tagging.tagset import TagSet
 from nonproj.types import Sentence
 
-GivenWords: TypeAlias = "Sequence[LexiconWord]"
-"""What is known of a word, one of which is right; none if nothing is known."""
+GivenWord: TypeAlias = Sequence[LexiconWord]
+"""What is known of a word: one of these is right."""
 
-WordsOf: TypeAlias = Callable[[str, Sequence[str]], Sequence[GivenWords]]
-"""Returns what is known of the words of a token."""
+WordsOf: TypeAlias = Callable[[str, Sequence[str]], Sequence[GivenWord]]
+"""Returns what is known of the words of a token, nothing of most words."""
+
+TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
+"""What is known of a word, each with the numbers of the tags that it allows."""
 
 
 class RestrictedWord(NamedTuple):
@@ -25,53 +28,50 @@ class RestrictedWord(NamedTuple):
     tags: tuple[int, ...]
 
 
-def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> list[GivenWords]:
-    """Return what is known of all words of some sentences."""
-    found: list[GivenWords] = []
+def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, GivenWord]:
+    """Return what is known of words, by their numbers among those of all sentences."""
+    found: list[GivenWord] = []
     for sentence in sentences:
-        first = len(found)
+        first, forms = len(found), sentence.forms
         for token, _, size in surface_tokens(sentence):
-            begin = len(found) - first
-            found += words_of(token, [row[1] for row in sentence.rows[begin : begin + size]])
-    return found
+            found += words_of(token, forms[len(found) - first :][:size])
+    return {i: own for i, own in enumerate(found) if own}
 
 
-def restricted(key: Any, given: GivenWords, tags: TagSet) -> Any:
-    """Return the key of a word, in which only those tags are left that what is known of it allows.
+def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
+    """Return the tags that what is known of a word allows, without what contradicts the columns that it has.
 
-    ``key`` is a form, or a tuple of a form and UPOS, XPOS and FEATS, which are any where they are None.
+    Parameters
+    ----------
+    key : str or tuple
+        Its form, or its form with its UPOS, XPOS and FEATS, which are any where they are None.
+    given : sequence of LexiconWord
+    tags : TagSet
+    """
+    columns, options = (None, None, None) if type(key) is str else key[1:], []
+    for word in given:
+        pairs = [(a, None if b == "_" else b) for a, b in zip(columns, word[UPOS - 1 : FEATS], strict=True)]
+        if all(a == b for a, b in pairs if a and b):
+            a, b, c = (a or b for a, b in pairs)
+            options.append((word, set(tags.allowed((a, b, c)).tolist())))
+    return options
+
+
+def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
+    """Return the key of a word for the tagger, which finds no other tag of ``n_tags`` than those allowed.
 
     Examples
     --------
-    >>> tags = TagSet([("NOUN", "_", "_"), ("VERB", "_", "_"), ("ADJ", "_", "_")])
-    >>> restricted("can", [LexiconWord("can", upos="ADJ"), LexiconWord("can", upos="NOUN")], tags)
+    >>> restricted("can", [(LexiconWord("can"), {0}), (LexiconWord("can"), {2})], 3)
     RestrictedWord(form='can', tags=(0, 2))
     """
-    columns = (None, None, None) if type(key) is str else key[1:]
-    triples = {triple for word in given if (triple := _agreed(columns, word))}
-    if not triples or columns in triples:
+    allowed = set[int]().union(*(numbers for _, numbers in options))
+    if not 0 < len(allowed) < n_tags:
         return key
-    numbers = {number for triple in triples for number in tags.allowed(triple).tolist()}
-    return RestrictedWord(key if type(key) is str else key[0], tuple(sorted(numbers)))
+    return RestrictedWord(key if type(key) is str else key[0], tuple(sorted(allowed)))
 
 
-def agreeing(key: Any, given: GivenWords, tag: tuple[str, str, str], tags: TagSet) -> list[LexiconWord]:
-    """Return those of what is known of a word that allow its tag; for ``key`` see `restricted`."""
-    columns, number = (None, None, None) if type(key) is str else key[1:], tags.number[tag]
-    pairs = ((word, _agreed(columns, word)) for word in given)
-    return [word for word, triple in pairs if triple and number in tags.allowed(triple)]
-
-
-def _agreed(columns: tuple[str | None, ...], word: LexiconWord) -> Any:
-    """Return UPOS, XPOS and FEATS by the columns of a word and by what is known of it; None if these contradict."""
-    own = [None if value == "_" else value for value in word[UPOS - 1 : FEATS]]
-    pairs = list(zip(columns, own, strict=True))
-    return None if any(a and b and a != b for a, b in pairs) else tuple(a or b for a, b in pairs)
-
-
-def write_given(row: list[str], columns: Iterable[int], given: GivenWords) -> None:
-    """Write what is known of a word to some of its columns, unless one of several values is there, or any may be."""
-    for column in columns:
-        values = [word[column - 1] for word in given]
-        if values and "_" not in values and row[column] not in values:
-            row[column] = values[0]
+def chosen(value: str, column: int, given: GivenWord) -> str:
+    """Return the value of a column that is predicted, or the first that is known, if it is none of several."""
+    values = [word[column - 1] for word in given]
+    return value if not values or value in values or "_" in values else values[0]

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from operator import attrgetter
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.lexicon import LexiconEntry, LexiconWord, entry, read_lexicon
+from nonproj.io.lexicon import VALUE, LexiconEntry, LexiconWord, entry, read_lexicon
+from nonproj.io.strings import check_strings
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.state import Fitted, Schema
 from nonproj.text.characters import NEWLINE
-from nonproj.text.layout import NO_BLANKS, PARAGRAPH, Text, hash_chunks
-from nonproj.types import Int64s
+from nonproj.text.layout import NO_BLANKS, PARAGRAPH, SENTENCE_GOES_ON, TOKEN_ENDS, Text
+from nonproj.text.token_table import PADDING, token_table
 
 _UNDIVIDED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
 """Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 _WORD = re.compile(rf"[^\W{_UNDIVIDED}]+")
 _RUN = re.compile(rf"{_WORD.pattern}|\S")
+_BLANK = re.compile(r"\s")
+
+_MORE = rf"[^\W{_UNDIVIDED}]{{2}}"
+_GOES_ON = re.compile(rf".'[^\W\d_]|{_MORE}"), re.compile(rf"(\W)\1|{_MORE}")
+"""The last character of a match that does not end there, and what follows: a word, or one with signs or blanks."""
 
 _SIZE = len(LexiconWord._fields)
 
-
-class _Run(NamedTuple):
-    """A word, or another character, of a text, and whether blanks precede it."""
-
-    text: str
-    start: int
-    end: int
-    apart: bool
+LexiconSource: TypeAlias = "str | Path | UserLexicon | None"
+"""A lexicon, or the file of one."""
 
 
 class TokenMatch(NamedTuple):
@@ -49,24 +46,29 @@ class TokenMatch(NamedTuple):
         It is ``text[start:end]``.
     bounded : bool
         Whether tokens end before it and with it: not so for words of letters and digits, which may be part of a token.
+    goes_on : bool
+        Whether no sentence ends with it.
     """
 
     start: int
     end: int
     bounded: bool
+    goes_on: bool
 
 
 @dataclass(frozen=True)
 class UserLexicon(Fitted):
     """A lexicon by which a user says what some tokens are.
 
-    An entry is found for a form as it is written or, if there is none, for the form with its first letter in lower
-    case.
+    An entry is found for a form as it is written and, unless there is another for that, for the form with its first
+    letter as a capital.
 
     Examples
     --------
+    >>> from nonproj.text.layout import lay_out
     >>> lexicon = UserLexicon((entry("C++", [LexiconWord("C++")]), entry("approx.", [LexiconWord("approx.")])))
-    >>> [match[:2] for match in lexicon.matches("Approx. half of C++, the rest C.")]
+    >>> text = "Approx. half of C++, the rest C."
+    >>> [match[:2] for match in lexicon.matches(text, lay_out(text))]
     [(0, 7), (16, 19)]
     """
 
@@ -75,7 +77,7 @@ class UserLexicon(Fitted):
     entries: tuple[LexiconEntry, ...]
 
     @classmethod
-    def of(cls, source: str | Path | UserLexicon | None) -> UserLexicon | None:
+    def of(cls, source: LexiconSource) -> UserLexicon | None:
         """Return the lexicon in a file, or the one that is given; errors as for `nonproj.io.lexicon.read_lexicon`."""
         return cls(tuple(dict.fromkeys(read_lexicon(source)))) if isinstance(source, str | Path) else source
 
@@ -85,27 +87,24 @@ class UserLexicon(Fitted):
         return UserLexicon(self.entries + tuple(each for each in (other or self).entries if each.token not in own))
 
     @LoadedOnce
-    def _of_token(self) -> dict[str, list[LexiconEntry]]:
-        """The entries of each token."""
+    def _of_form(self) -> dict[str, list[LexiconEntry]]:
+        """The entries of each form."""
         found = defaultdict[str, list[LexiconEntry]](list)
         for each in self.entries:
             found[_plain(each.token)].append(each)
-        return dict(found)
+        return {form[0].upper() + form[1:]: own for form, own in found.items()} | found
 
     @LoadedOnce
-    def _by_first_run(self) -> dict[str, list[list[_Run]]]:
-        """The runs of the tokens by the first of them, long tokens first."""
-        found = defaultdict[str, list[list[_Run]]](list)
-        for token in sorted(self._of_token, key=len, reverse=True):
-            for form in dict.fromkeys((token, token[0].upper() + token[1:])):
-                runs = _runs(form)
-                found[runs[0].text].append(runs)
+    def _by_run(self) -> dict[str, list[str]]:
+        """The forms by the word or other character with which they begin, long forms first."""
+        found = defaultdict[str, list[str]](list)
+        for form in sorted(self._of_form, key=len, reverse=True):
+            found[_RUN.findall(form)[0]].append(form)
         return dict(found)
 
     def entries_of(self, form: str) -> Sequence[LexiconEntry]:
         """Return the entries of a token."""
-        plain, known = _plain(form), self._of_token
-        return known.get(plain) or known.get(plain[:1].lower() + plain[1:]) or ()
+        return self._of_form.get(_plain(form), ())
 
     def words_of(self, form: str, words: Sequence[str]) -> list[tuple[LexiconWord, ...]]:
         """Return what is known of each word of a token by the entries with these words."""
@@ -114,30 +113,23 @@ class UserLexicon(Fitted):
         same = [own for own in entries if len(own) == 1 or [word.form.lower() for word in own] == lower]
         return list(zip(*same, strict=True)) or [()] * len(words)
 
-    def ends_no_sentence(self, form: str) -> bool:
-        """Return whether no sentence ends after a token."""
-        entries = self.entries_of(form)
-        return bool(entries) and all(map(attrgetter("ends_no_sentence"), entries))
-
-    def matches(self, text: str, layout: Text | None = None) -> Iterator[TokenMatch]:
+    def matches(self, text: str, layout: Text) -> Iterator[TokenMatch]:
         """Yield the tokens of the lexicon in a text from left to right, of several that begin at a place the longest.
 
-        Where there is a layout, they are within a paragraph, and neither begin nor end inside an address.
+        They are within a paragraph, and neither begin nor end inside an address.  A line end is a blank.
         """
-        runs, known, last = _runs(_plain(text)), self._by_first_run, 0
-        inside = set[int]() if layout is None else set((np.flatnonzero(layout.fixed) + 1).tolist())
-        breaks = set[int]() if layout is None else set(layout.end[layout.blanks == PARAGRAPH].tolist())
-        for i, first in enumerate(runs):
-            if first.text not in known or first.start < last or first.start in inside:
-                continue
-            for parts in known[first.text]:
-                found, behind = runs[i : i + len(parts)], runs[i + len(parts) : i + len(parts) + 2]
-                bounded = len(parts) > 1 or not _WORD.fullmatch(first.text)
-                same = [(run.text, run.apart) for run in found[1:]] == [(run.text, run.apart) for run in parts[1:]]
-                if same and not any(run.end in breaks for run in found[:-1]) and not _goes_on(found, behind, bounded):
-                    last = found[-1].end
-                    if last not in inside:
-                        yield TokenMatch(first.start, last, bounded)
+        plain, known, last = _BLANK.sub(" ", _plain(text)), self._by_run, 0
+        inside = set((np.flatnonzero(layout.fixed) + 1).tolist())
+        breaks = set(layout.end[layout.blanks == PARAGRAPH].tolist())
+        for run in _RUN.finditer(plain):
+            for form in known.get(run[0], ()):
+                start, end, bounded = run.start(), run.start() + len(form), not _WORD.fullmatch(form)
+                if start < last or not plain.startswith(form, start) or _GOES_ON[bounded].match(plain, end - 1):
+                    continue
+                if inside.isdisjoint((start, end)) and breaks.isdisjoint(range(start + 1, end)):
+                    last = end
+                    goes_on = all(each.ends == "No" for each in self._of_form[form])
+                    yield TokenMatch(start, end, bounded, goes_on)
                     break
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -149,68 +141,36 @@ class UserLexicon(Fitted):
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> UserLexicon:
         """Return the inverse of `state`; raise `ModelError` if an entry is not valid."""
         entries = []
-        for row in meta["entries"]:
-            if type(row) is not list or len(row) % _SIZE != 2 or not all(type(value) is str for value in row):
-                raise ModelError("an entry of the lexicon is not a list of strings, some for each word")
-            words = [LexiconWord(*row[i : i + _SIZE]) for i in range(2, len(row), _SIZE)]
-            try:
-                entries.append(entry(row[0], words, row[1]))
-            except ValueError as error:
-                raise ModelError(f"the lexicon: {error}") from None
+        try:
+            for token, ends, *row in (check_strings(row, VALUE, "an entry") for row in meta["entries"]):
+                words = [LexiconWord(*row[i : i + _SIZE]) for i in range(0, len(row), _SIZE)]
+                entries.append(entry(token, words, ends))
+        except (TypeError, ValueError, ModelError) as error:
+            raise ModelError(f"the lexicon cannot be used: {error}") from None
         return cls(tuple(entries))
 
-    def to_json(self) -> str:
-        """Return the entries as JSON."""
-        return json.dumps(self.state()[0])
 
-    @classmethod
-    def from_json(cls, text: str) -> UserLexicon:
-        """Return the inverse of `to_json`."""
-        return cls.from_state(json.loads(text), {})
-
-
-def with_tokens(layout: Text, matches: Sequence[TokenMatch]) -> tuple[Text, Int64s]:
-    """Return a layout in which strings are one token, and the places, before characters, where tokens must end.
-
-    No token ends inside them, and those that are bounded are chunks.
-    """
-    fixed, inside = layout.fixed.copy(), np.zeros(len(layout.fixed) + 1, np.bool_)
+def with_tokens(layout: Text, matches: Iterable[TokenMatch]) -> Text:
+    """Return a layout in which no token ends inside some strings, and those that are bounded are chunks."""
+    n, fixed, decided, solid = len(layout.fixed), layout.fixed.copy(), layout.decided.copy(), layout.kind > NEWLINE
+    inside, bound = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
     for match in matches:
         fixed[match.start : match.end - 1] = 1
         inside[match.start + 1 : match.end] = match.bounded
-    bounds = np.unique([place for match in matches if match.bounded for place in match[:2]]).astype(np.int64)
-    solid = np.concatenate([[False], layout.kind > NEWLINE, [False]])  # of the character before each place
-    start = np.union1d(layout.start[~inside[layout.start]], bounds[solid[bounds + 1]])
-    end = np.union1d(layout.end[~inside[layout.end]], bounds[solid[bounds]])
-    blanks = dict(zip(layout.end.tolist(), layout.blanks.tolist(), strict=True))
-    flags = dict(zip(zip(layout.start.tolist(), layout.end.tolist(), strict=True), layout.flags.tolist(), strict=True))
-    return layout._replace(
-        start=start,
-        end=end,
-        blanks=np.array([blanks.get(place, NO_BLANKS) for place in end.tolist()], np.uint8),
-        chunk=hash_chunks(layout.lower, start, end),
-        flags=np.array([flags.get(pair, 0) for pair in zip(start.tolist(), end.tolist(), strict=True)], np.uint8),
-        fixed=fixed,
-    ), bounds
+        bound[[match.start, match.end]] |= match.bounded
+        decided[match.end - 1] = SENTENCE_GOES_ON * match.goes_on
+    begins, ends = bound.copy(), bound.copy()
+    begins[layout.start], ends[layout.end] = True, True
+    start = np.flatnonzero(begins[:-1] & ~inside[:-1] & solid)
+    end = np.flatnonzero(ends[1:] & ~inside[1:] & solid) + 1
+    before = np.searchsorted(end, np.flatnonzero(bound), "right")  # the number of chunks that end up to each place
+    decided[end[before[before > 0] - 1] - 1] |= TOKEN_ENDS
+    old = np.searchsorted(layout.end, end)  # the chunks of which they are parts
+    blanks = np.where(layout.end[old] == end, layout.blanks[old], np.uint8(NO_BLANKS))
+    found = layout._replace(start=start, end=end, blanks=blanks, flags=layout.flags[old], fixed=fixed, decided=decided)
+    return found._replace(chunk=token_table(layout, start, end)[0][PADDING:-PADDING])
 
 
 def _plain(form: str) -> str:
     """Return a form with straight apostrophes."""
     return form.replace("’", "'")
-
-
-def _runs(text: str) -> list[_Run]:
-    """Return the words and the other characters of a text, without blanks."""
-    found, last = list[_Run](), 0
-    for match in _RUN.finditer(text):
-        found.append(_Run(match[0], match.start(), match.end(), match.start() > last))
-        last = match.end()
-    return found
-
-
-def _goes_on(found: list[_Run], behind: list[_Run], bounded: bool) -> bool:
-    """Return whether what is behind a match belongs to it: a sign once more, or an apostrophe and letters."""
-    glued = [run.text for run in takewhile(lambda run: not run.apart, behind)]
-    if bounded:
-        return glued[:1] == [found[-1].text] and not glued[0].isalnum()
-    return len(glued) == 2 and glued[0] == "'" and glued[1].isalpha()

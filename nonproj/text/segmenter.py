@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,10 @@ from nonproj.text.output import CERTAIN, Segments, boundary_margins, single_blan
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import TextModels, train
-from nonproj.types import Bools, Float64s, Int64s, Sentence
+from nonproj.types import Float64s, Sentence
+
+TreeScores: TypeAlias = Callable[[Iterable[Sentence]], Float64s]
+"""Returns the score of the best tree of each sentence, minus infinity where there is none."""
 
 
 class Segmenter(Fitted):
@@ -70,7 +73,7 @@ class Segmenter(Fitted):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
         self.lexicon: UserLexicon | None = None
-        self.tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
+        self.tree_scores: TreeScores | None = None
 
     @classmethod
     def fit(
@@ -114,12 +117,9 @@ class Segmenter(Fitted):
         return cls(UnicodeRules(), Multiwords.fit([]), _described(UnicodeRules()))
 
     def using(
-        self,
-        with_margins: bool = False,
-        tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None,
-        lexicon: UserLexicon | None = None,
+        self, with_margins: bool = False, tree_scores: TreeScores | None = None, lexicon: UserLexicon | None = None
     ) -> Segmenter:
-        """Return a segmenter of the same models, with or without the log-odds, scores of trees and a user's lexicon."""
+        """Return a segmenter of the same models, with or without log-odds, scores of trees and a user's lexicon."""
         found = copy.copy(self)
         found.with_margins, found.tree_scores, found.lexicon = with_margins, tree_scores, lexicon
         return found
@@ -147,27 +147,28 @@ class Segmenter(Fitted):
         if not len(layout.start):
             return []
         changed = options.breaks or options.format == TOKENS
-        bounded, bounds = _bounded(layout, options.breaks) if changed else layout, None
-        if self.lexicon is not None and options.format not in GIVEN_WORDS:
-            lines = _bounded(layout, breaks=True) if options.format == LINES else bounded
-            bounded, bounds = with_tokens(bounded, list(self.lexicon.matches(plain, lines)))
-        tokens, scores = self._find(plain, bounded, options, bounds)
+        bounded = _bounded(layout, options.breaks) if changed else layout
+        if self.lexicon is not None:
+            lines = _bounded(layout, breaks=True) if options.format not in RUNNING else bounded
+            whole = with_tokens(bounded, self.lexicon.matches(plain, lines))
+            bounded = bounded._replace(decided=whole.decided) if options.format in GIVEN_WORDS else whole
+        tokens, scores = self._find(plain, bounded, options)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if piece.begins else [])}
         places = (start, end) if place is None else (place[start], place[end])
         begin, stop = places[0].tolist(), places[1].tolist()
         written = forms = list(map(text.__getitem__, map(slice, begin, stop)))
-        if bounds is not None or (isinstance(self.finder, TextModels) and self.finder.blanks):
+        if self.lexicon is not None or (isinstance(self.finder, TextModels) and self.finder.blanks):
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         readable = forms if plain == text else [decoded(form)[0] for form in forms]
         words, doubts = self.multiwords.expand(readable) if options.format not in GIVEN_WORDS else ({}, {})
-        if bounds is not None and self.lexicon is not None:
+        if self.lexicon is not None and options.format not in GIVEN_WORDS:
             obey_words(self.lexicon, readable, words, doubts)
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
-            stretches = self.finder.alternatives(bounded, start, end, self._closed(plain, tokens))
+            stretches = self.finder.alternatives(bounded, start, end)
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]
             decide_by_trees(scores, stretches, words_of, options.max_words, self.tree_scores)
         sizes = np.ones(len(forms), np.int64)
@@ -183,33 +184,21 @@ class Segmenter(Fitted):
         segments = Segments(piece, begin, stop, written, forms, ends, paragraphs, words)
         return to_sentences(segments, options.ranges, number, margins)
 
-    def _closed(self, text: str, tokens: TokenSpans) -> Bools | None:
-        """Return after which tokens the lexicon lets no sentence end, bool[T]; None if there is no lexicon."""
-        if self.lexicon is None:
-            return None
-        forms = map(text.__getitem__, map(slice, tokens.start.tolist(), tokens.end.tolist()))
-        return np.fromiter(map(self.lexicon.ends_no_sentence, forms), np.bool_, len(tokens.start))
-
-    def _find(
-        self, text: str, layout: Text, options: TextInput, bounds: Int64s | None
-    ) -> tuple[TokenSpans, np.ndarray]:
-        """Return tokens, which ``bounds`` separate, and the scores of sentence ends after them."""
+    def _find(self, text: str, layout: Text, options: TextInput) -> tuple[TokenSpans, np.ndarray]:
+        """Return tokens and the scores of sentence ends after them."""
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
         elif isinstance(self.finder, TextModels):
             # no word goes on in the next line, which says nothing about this one
-            tokens = self.finder.tokens(_bounded(layout, breaks=True) if options.format == LINES else layout, bounds)
+            tokens = self.finder.tokens(_bounded(layout, breaks=True) if options.format == LINES else layout)
         else:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
-        closed = self._closed(text, tokens)
         if options.format == WORDS:
             scores = np.full(len(tokens.start), np.float32(-1.0))
         elif isinstance(self.finder, TextModels):
-            scores = self.finder.scores(layout, tokens.start, tokens.end, closed)
+            scores = self.finder.scores(layout, tokens.start, tokens.end)
         else:
             scores = self.finder.scores(text, layout, tokens.start, tokens.end)
-            if closed is not None:
-                scores[closed & (scores < np.inf)] = -CERTAIN
         if options.format not in RUNNING:
             scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
             line_ends = layout.end[np.append(layout.blanks[:-1] >= WRAPPED, True)]

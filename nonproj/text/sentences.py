@@ -17,7 +17,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
-from nonproj.text.layout import PARAGRAPH, table_shift
+from nonproj.text.layout import PARAGRAPH, SENTENCE_GOES_ON, table_shift
 from nonproj.text.sentence_features import (
     CELLS,
     N_FEATURES,
@@ -34,7 +34,7 @@ from nonproj.text.sentence_features import (
 from nonproj.text.sentence_network import EncodedText, SentenceNetwork, empty_network, network_score, sums_of
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.usage import KnownWords, Usage, is_finite_verb
-from nonproj.types import Bools, Float32s, Float64s, Int64s
+from nonproj.types import Float32s, Float64s, Int64s
 
 MIN_SHARE = 1 / 256
 """Beginnings with less than this share of the probability are pruned, except for the most probable one."""
@@ -226,7 +226,7 @@ def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) ->
 
 @kernel
 def _find_sentences(
-    table: TokenTable, closed: Bools, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
+    table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
 ) -> tuple[Float64s, Float64s, Int64s]:
     """Return the arrays of `SentenceEnds`."""
     known, n = seen.known, len(table.word) - 2 * PADDING
@@ -243,7 +243,7 @@ def _find_sentences(
         _advance(table, known, t, active, count)
         if last:
             work.probability[N_STATES : N_STATES + count] = 1.0
-        elif closed[end - 1]:
+        elif table.decided[t] & SENTENCE_GOES_ON:
             work.probability[N_STATES : N_STATES + count] = 0.0
         else:
             _find_endings(table, t, _score_around(table, known, t, model, work), active, count, model, work)
@@ -263,12 +263,11 @@ def _find_sentences(
 
 
 @kernel
-def _score_ends(table: TokenTable, closed: Bools, seen: EncodedText, model: EndModel, cost: float) -> Float32s:
+def _score_ends(table: TokenTable, seen: EncodedText, model: EndModel, cost: float) -> Float32s:
     """Return the log-odds of a sentence end after each token, with the sign of the decision."""
     places, n = np.zeros(0, np.int64), len(table.word) - 2 * PADDING
     none = SentenceSpans(places, places, np.zeros(0), np.zeros(1, np.int64), 1.0)
-    found, scores = SentenceEnds(*_find_sentences(table, closed, seen, model, cost, none)), np.empty(n, np.float32)
-    end = n
+    found, scores, end = SentenceEnds(*_find_sentences(table, seen, model, cost, none)), np.empty(n, np.float32), n
     for i in range(n):
         share = min(max(found.ended[i + 1], 1e-9), 1.0 - 1e-9)
         scores[i] = np.float32(math.log(share / (1.0 - share)))
@@ -281,18 +280,14 @@ def _score_ends(table: TokenTable, closed: Bools, seen: EncodedText, model: EndM
     return scores
 
 
-def _as_kernels_read(
-    table: TokenTable, closed: Bools | None, model: SentenceModel
-) -> tuple[TokenTable, Bools, EncodedText, EndModel]:
+def _as_kernels_read(table: TokenTable, model: SentenceModel) -> tuple[EncodedText, EndModel]:
     """Return a text and a model as kernels read them."""
     network = model.network
-    closed = np.zeros(len(table.word) - 2 * PADDING, np.bool_) if closed is None else closed
     tables = model.weights, network.states, network.output
-    ends = EndModel(WINDOW, STATE_WINDOW, *tables, float(model.threshold))
-    return table, closed, network.encode(table, model.usage), ends
+    return network.encode(table, model.usage), EndModel(WINDOW, STATE_WINDOW, *tables, float(model.threshold))
 
 
-def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST, closed: Bools | None = None) -> np.ndarray:
+def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST) -> np.ndarray:
     """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
 
     It is the log-odds of an end, but at least 0.001 from 0 on the side of the decision.  The decisions maximise the sum
@@ -304,16 +299,12 @@ def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST, clos
     model : SentenceModel
     cost : float
         The larger it is, the fewer sentences are found where they are not certain.
-    closed : ndarray of shape (T,), bool, optional
-        The tokens after which no sentence ends, but at the end of a paragraph.
     """
-    found: np.ndarray = _score_ends(*_as_kernels_read(table, closed, model), float(cost))
+    found: np.ndarray = _score_ends(table, *_as_kernels_read(table, model), float(cost))
     return found
 
 
-def alternatives(
-    table: TokenTable, model: SentenceModel, least: float = LEAST, closed: Bools | None = None
-) -> Alternatives:
+def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) -> Alternatives:
     """Return the spans of tokens that are a sentence with a minimum probability, and the best sentences.
 
     Parameters
@@ -322,14 +313,12 @@ def alternatives(
     model : SentenceModel
     least : float
         The least probability, above 0.
-    closed : ndarray of shape (T,), bool, optional
-        As for `score_ends`.
     """
     n = len(table.word) - 2 * PADDING
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
-    found = SentenceEnds(*_find_sentences(*_as_kernels_read(table, closed, model), COST, stretches))
+    found = SentenceEnds(*_find_sentences(table, *_as_kernels_read(table, model), COST, stretches))
     count = int(stretches.size[0])
     pairs = zip(places[0, :count].tolist(), places[1, :count].tolist(), strict=True)
     masses = dict(zip(pairs, stretches.mass[:count].tolist(), strict=True))

@@ -37,7 +37,6 @@ from nonproj.text.tokens import (
 from nonproj.text.training_text import TrainingText, folds_of
 from nonproj.text.usage import Usage
 from nonproj.text.words import count_words, join_units, open_places, score_joins, word_examples, word_log_odds
-from nonproj.types import Bools, Int64s
 
 _KNOWN_BITS, _LEXICON_BITS = 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
@@ -94,31 +93,24 @@ class TextModels:
         usage = Usage(tables["case"], tables["tag"], tables["suffix"])
         self.sentence_model = SentenceModel(usage, tables["sentences"], threshold, check_network(tables))
 
-    def tokens(self, layout: Text, bounds: Int64s | None = None) -> TokenSpans:
-        """Return the tokens of a text; none goes on over ``bounds``, places before characters."""
+    def tokens(self, layout: Text) -> TokenSpans:
+        """Return the tokens of a text."""
         units = tokenize(layout, self.token_model)
         if self.words is None:
             return units
         table = TokenTable(*token_table(layout, units.start, units.end))
         allowed = open_places(table, self.token_model.candidate, self.blanks)
-        if bounds is not None:
-            allowed &= ~np.isin(units.end, bounds) & ~np.isin(np.append(units.start[1:], -1), bounds)
         scores = score_joins(table, allowed, *self.words)
         first, last = join_units(units.start, units.end, scores)
         return TokenSpans(units.start[first], units.end[last], word_log_odds(units.log_odds, first, scores))
 
-    def scores(self, layout: Text, start: np.ndarray, end: np.ndarray, closed: Bools | None = None) -> np.ndarray:
-        """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends.
+    def scores(self, layout: Text, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Return the score of a sentence end after each token, float32[T]: above 0 where a sentence ends."""
+        return score_ends(TokenTable(*token_table(layout, start, end)), self.sentence_model)
 
-        None ends after tokens that are ``closed``, bool[T], but at the end of a paragraph.
-        """
-        return score_ends(TokenTable(*token_table(layout, start, end)), self.sentence_model, closed=closed)
-
-    def alternatives(
-        self, layout: Text, start: np.ndarray, end: np.ndarray, closed: Bools | None = None
-    ) -> Alternatives:
-        """Return the stretches of tokens that may be sentences; for ``closed`` see `scores`."""
-        return alternatives(TokenTable(*token_table(layout, start, end)), self.sentence_model, closed=closed)
+    def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
+        """Return the stretches of tokens that may be sentences."""
+        return alternatives(TokenTable(*token_table(layout, start, end)), self.sentence_model)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the models as JSON values and arrays."""

@@ -51,9 +51,8 @@ class ModelRef(NamedTuple):
     tags : str
         See `nonproj.pipeline.parser.Parser`.
     proofs : bool
+    lexicon : UserLexicon or None
         See there.
-    lexicon : str
-        The JSON of a lexicon that is added to the model's; empty if there is none.
     """
 
     path: str
@@ -61,20 +60,13 @@ class ModelRef(NamedTuple):
     decoding: DecodingConfig
     tags: str = "missing"
     proofs: bool = False
-    lexicon: str = ""
+    lexicon: UserLexicon | None = None
 
     @classmethod
-    def of(
-        cls,
-        path: str | Path,
-        decoding: DecodingConfig,
-        tags: str = "missing",
-        proofs: bool = False,
-        lexicon: UserLexicon | None = None,
-    ) -> ModelRef:
+    def of(cls, path: str | Path, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> ModelRef:
         """Return a reference to an existing model file."""
         path = Path(path).absolute()
-        return cls(str(path), fingerprint(path), decoding, tags, proofs, lexicon.to_json() if lexicon else "")
+        return cls(str(path), fingerprint(path), decoding, tags, proofs)
 
 
 def fingerprint(path: str | Path) -> bytes:
@@ -102,8 +94,7 @@ def parser_of(reference: ModelRef) -> Parser:
     """Return this thread's parser; threads of a process share the model."""
     if reference in _parsers.own:
         return _parsers.own[reference]
-    lexicon = UserLexicon.from_json(reference.lexicon) if reference.lexicon else None
-    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs, lexicon)
+    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs, reference.lexicon)
     _parsers.renewed()[reference] = parser
     return parser
 
