@@ -148,4 +148,5 @@ def _rows_of_table(lines: list[tuple[int, str]], name: str) -> _Rows:
             known = [["_"] * len(forms) if cell == "_" else cell.split() for [cell] in known]
         if any(len(column) != len(forms) for column in known):
             raise DataError(name, number, f"a column has not one value for each of the {len(forms)} words")
-        yield number, value["form"], [LexiconWord(*row) for row in zip(forms, *known, strict=True)], value["ends"]
+        words = [LexiconWord(*row) for row in zip(forms, *known, strict=True)]
+        yield number, value["form"], words, value["ends"].capitalize()

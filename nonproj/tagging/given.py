@@ -22,10 +22,11 @@ TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
 
 
 class RestrictedWord(NamedTuple):
-    """The key of a word that has one of some tags, by number."""
+    """The key of a word that has one of some tags, by number, or if there is room (``room`` of them) another one."""
 
     form: str
     tags: tuple[int, ...]
+    room: int = 0
 
 
 def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, GivenWord]:
@@ -63,7 +64,7 @@ def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
     Examples
     --------
     >>> restricted("can", [(LexiconWord("can"), {0}), (LexiconWord("can"), {2})], 3)
-    RestrictedWord(form='can', tags=(0, 2))
+    RestrictedWord(form='can', tags=(0, 2), room=0)
     """
     allowed = set[int]().union(*(numbers for _, numbers in options))
     if not 0 < len(allowed) < n_tags:
