@@ -58,17 +58,20 @@ def entry(token: str, words: Sequence[LexiconWord], ends: str = "_") -> LexiconE
     >>> entry("dunno", [LexiconWord("do"), LexiconWord("n't"), LexiconWord("know")]).words[2].form
     'know'
     """
-    found = problem([token, *(value for word in words for value in word)], VALUE)
+    values = [token, *(value for word in words for value in word)]
     token, *forms = (" ".join(normalize("NFC", form).split()) for form in (token, *(word.form for word in words)))
-    if not found and (not all([token, *forms]) or (len(forms) < 2 and forms != [token])):
-        found = f"the token {token!r} is blank, or has one word, which is another"
-    if not found and (ends not in ENDS or any(value.split() != [value] for word in words for value in word[2:])):
-        found = f"a tag has a blank, or whether a sentence may end is none of {', '.join(ENDS)}"
-    if found:
+    wrong = {
+        "a form is blank": not all([token, *forms]),
+        f"the token {token!r} has one word, which is another": len(forms) < 2 and forms != [token],
+        f"ends is {ends!r}, one of {', '.join(ENDS)} expected": ends.capitalize() not in ENDS,
+        "a tag has a blank": any(value.split() != [value] for word in words for value in word[2:]),
+    }
+    if found := problem(values, VALUE) or next((message for message, holds in wrong.items() if holds), None):
         raise ValueError(found)
     if ends == "_":
         ends = "No" if token[0].isalnum() and token[-1] == "." else "Yes"
-    return LexiconEntry(token, tuple(w._replace(form=form) for w, form in zip(words, forms, strict=True)), ends)
+    own = (word._replace(form=form) for word, form in zip(words, forms, strict=True))
+    return LexiconEntry(token, tuple(own), ends.capitalize())
 
 
 def read_lexicon(source: Source) -> list[LexiconEntry]:
@@ -131,13 +134,11 @@ def _rows_of_table(lines: list[tuple[int, str]], name: str) -> _Rows:
     Where a token has several words, blanks separate what is known of each.
     """
     table = [(number, [cell.strip() or "_" for cell in line.split("\t")]) for number, line in lines]
-    header = list(COLUMNS[:1])
-    if table and len(table[0][1]) > 1:
-        number, header = table.pop(0)
-        header = [cell.lower() for cell in header]
-        if not {"form"} <= {*header} <= {*COLUMNS}:
-            message = f"the header is {', '.join(header)}; form and others of {', '.join(COLUMNS[1:])} expected"
-            raise DataError(name, number, message)
+    number, header = table.pop(0) if table and len(table[0][1]) > 1 else (0, list(COLUMNS[:1]))
+    header = [cell.lower() for cell in header]
+    if not {"form"} <= {*header} <= {*COLUMNS}:
+        message = f"the header is {', '.join(header)}; form and others of {', '.join(COLUMNS[1:])} expected"
+        raise DataError(name, number, message)
     for number, cells in table:
         if len(cells) != len(header):
             raise DataError(name, number, f"{len(cells)} columns, {len(header)} expected")
@@ -148,5 +149,4 @@ def _rows_of_table(lines: list[tuple[int, str]], name: str) -> _Rows:
             known = [["_"] * len(forms) if cell == "_" else cell.split() for [cell] in known]
         if any(len(column) != len(forms) for column in known):
             raise DataError(name, number, f"a column has not one value for each of the {len(forms)} words")
-        words = [LexiconWord(*row) for row in zip(forms, *known, strict=True)]
-        yield number, value["form"], words, value["ends"].capitalize()
+        yield number, value["form"], [LexiconWord(*row) for row in zip(forms, *known, strict=True)], value["ends"]

@@ -22,11 +22,11 @@ TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
 
 
 class RestrictedWord(NamedTuple):
-    """The key of a word that has one of some tags, by number, or if there is room (``room`` of them) another one."""
+    """The key of a word that has one of some tags, or if there are not many of these, of ``others`` that are likely."""
 
     form: str
     tags: tuple[int, ...]
-    room: int = 0
+    others: int = 20
 
 
 def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, GivenWord]:
@@ -64,12 +64,12 @@ def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
     Examples
     --------
     >>> restricted("can", [(LexiconWord("can"), {0}), (LexiconWord("can"), {2})], 3)
-    RestrictedWord(form='can', tags=(0, 2), room=0)
+    RestrictedWord(form='can', tags=(0, 2), others=0)
     """
     allowed = set[int]().union(*(numbers for _, numbers in options))
     if not 0 < len(allowed) < n_tags:
         return key
-    return RestrictedWord(key if type(key) is str else key[0], tuple(sorted(allowed)))
+    return RestrictedWord(key if type(key) is str else key[0], tuple(sorted(allowed)), others=0)
 
 
 def chosen(value: str, column: int, given: GivenWord) -> str:

@@ -186,9 +186,7 @@ class Tagger:
         seen = find_forms(self.lexicon, form_keys(list(plain)))[:, :2].max(axis=1, initial=-1) >= 0
         known, best = dict(zip(plain, seen.tolist(), strict=True)), tags.best(hidden, lengths, _CANDIDATES)
         pairs = zip(keys, best, strict=True)
-        return [
-            RestrictedWord(key, own, SMOOTHING.limit) if own and not known.get(key, True) else key for key, own in pairs
-        ]
+        return [RestrictedWord(key, own) if own and not known.get(key, True) else key for key, own in pairs]
 
     def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag_with_margins`."""
@@ -217,8 +215,7 @@ class Tagger:
             smoothing, threshold = SMOOTHING, _OWN * self.pruning.threshold
         made = make_words(self.lexicon, forms, self.tags, allowed, self.table, smoothing)
         if kept:
-            most = np.array([len(key.tags) + key.room for key in keys], np.int32)
-            made = made._replace(count=np.minimum(made.count, most))
+            made = made._replace(count=np.minimum(made.count, [len(k.tags) + k.others for k in keys]).astype(np.int32))
         scores = score_words(self.chain, made, self.weights)
         network = self.network.layers(forms) if self.network else _no_network(len(forms))
         return *_drop(made, scores, threshold), network

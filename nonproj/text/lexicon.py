@@ -23,12 +23,10 @@ from nonproj.text.token_table import PADDING, token_table
 _UNDIVIDED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
 """Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
-_WORD = re.compile(rf"[^\W{_UNDIVIDED}]+")
-_RUN = re.compile(rf"{_WORD.pattern}|\S")
-_BLANK = re.compile(r"\s")
+_LETTER = rf"[^\W{_UNDIVIDED}]"
+_WORD, _RUN = re.compile(f"{_LETTER}+"), re.compile(rf"{_LETTER}+|\S")
 
-_MORE = rf"[^\W{_UNDIVIDED}]{{2}}"
-_GOES_ON = re.compile(rf".'[^\W\d_]|{_MORE}"), re.compile(rf"(\W)\1|{_MORE}")
+_GOES_ON = re.compile(rf".'[^\W\d_]|{_LETTER}{{2}}"), re.compile(rf"(\W)\1|{_LETTER}{{2}}")
 """The last character of a match that does not end there, and what follows: a word, or one with signs or blanks."""
 
 _SIZE = len(LexiconWord._fields)
@@ -108,9 +106,8 @@ class UserLexicon(Fitted):
 
     def words_of(self, form: str, words: Sequence[str]) -> list[tuple[LexiconWord, ...]]:
         """Return what is known of each word of a token by the entries with these words."""
-        lower = [word.lower() for word in words]
-        entries = [each.words for each in self.entries_of(form) if len(each.words) == len(words)]
-        same = [own for own in entries if len(own) == 1 or [word.form.lower() for word in own] == lower]
+        lower = [word.lower() for word in words] if len(words) > 1 else [_plain(form).lower()]
+        same = [each.words for each in self.entries_of(form) if [word.form.lower() for word in each.words] == lower]
         return list(zip(*same, strict=True)) or [()] * len(words)
 
     def matches(self, text: str, layout: Text) -> Iterator[TokenMatch]:
@@ -118,18 +115,16 @@ class UserLexicon(Fitted):
 
         They are within a paragraph, and neither begin nor end inside an address.  A line end is a blank.
         """
-        plain, known, last = _BLANK.sub(" ", _plain(text)), self._by_run, 0
+        plain, known, last = re.sub(r"\s", " ", _plain(text)), self._by_run, 0
         inside = set((np.flatnonzero(layout.fixed) + 1).tolist())
         breaks = set(layout.end[layout.blanks == PARAGRAPH].tolist())
         for run in _RUN.finditer(plain):
             for form in known.get(run[0], ()):
                 start, end, bounded = run.start(), run.start() + len(form), not _WORD.fullmatch(form)
-                if start < last or not plain.startswith(form, start) or _GOES_ON[bounded].match(plain, end - 1):
-                    continue
-                if inside.isdisjoint((start, end)) and breaks.isdisjoint(range(start + 1, end)):
+                fits = start >= last and plain.startswith(form, start) and not _GOES_ON[bounded].match(plain, end - 1)
+                if fits and inside.isdisjoint((start, end)) and breaks.isdisjoint(range(start + 1, end)):
                     last = end
-                    goes_on = all(each.ends == "No" for each in self._of_form[form])
-                    yield TokenMatch(start, end, bounded, goes_on)
+                    yield TokenMatch(start, end, bounded, all(each.ends == "No" for each in self._of_form[form]))
                     break
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
