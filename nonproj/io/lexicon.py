@@ -59,7 +59,8 @@ def entry(token: str, words: Sequence[LexiconWord], ends: str = "_") -> LexiconE
     'know'
     """
     values = [token, *(value for word in words for value in word)]
-    token, *forms = (" ".join(normalize("NFC", form).split()) for form in (token, *(word.form for word in words)))
+    texts = (" ".join(normalize("NFC", form).split()) for form in (token, *(word.form for word in words)))
+    token, *forms = (text.strip(" \u200b\ufeff") for text in texts)
     wrong = {
         "a form is blank": not all([token, *forms]),
         f"the token {token!r} has one word, which is another": len(forms) < 2 and forms != [token],

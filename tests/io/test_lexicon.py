@@ -45,7 +45,7 @@ def test_conllu_has_words_of_tokens_and_ends_in_misc():
 
 
 def test_forms_are_normalised():
-    [entry] = read_lexicon(io.StringIO("\ufeffcafe\u0301\n"))
+    [entry] = read_lexicon(io.StringIO("\ufeffcafe\u0301\u200b\n"))
     assert entry.token == entry.words[0].form == "café"
 
 
