@@ -18,7 +18,7 @@ from nonproj.io.checks import BOM
 from nonproj.io.columns import FEATS, FORM
 from nonproj.io.copies import surface_tokens
 from nonproj.io.files import Source, open_input, stream_error, text_lines
-from nonproj.io.strings import LONGEST_EXPANSION, MOST_WORDS, StringKind, problem
+from nonproj.io.strings import MOST_WORDS, StringKind, problem
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "words", "ends")
 """The columns of a table, in any order; all but the first may be missing."""
@@ -26,7 +26,7 @@ COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "words", "ends")
 ENDS = ("_", "Yes", "No")
 """Whether a sentence may end after a token; ``_``: unless the token begins with a letter and ends with a full stop."""
 
-VALUE = StringKind("value", LONGEST_EXPANSION, 2 + 5 * MOST_WORDS)
+VALUE = StringKind("value", 1000, 2 + 5 * MOST_WORDS)
 """Strings of an entry."""
 
 _CONLL = re.compile(r"# global\.columns|[0-9]+(-[0-9]+)?\t")

@@ -12,8 +12,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from nonproj.errors import ModelError
-from nonproj.io.lexicon import VALUE, LexiconEntry, LexiconWord, entry, read_lexicon
-from nonproj.io.strings import check_strings
+from nonproj.io.lexicon import LexiconEntry, LexiconWord, entry, read_lexicon
 from nonproj.kernels.threads import LoadedOnce
 from nonproj.linear.state import Fitted, Schema
 from nonproj.text.characters import NEWLINE
@@ -28,11 +27,6 @@ _WORD, _RUN = re.compile(f"{_LETTER}+"), re.compile(rf"{_LETTER}+|\S")
 
 _GOES_ON = re.compile(rf".'[^\W\d_]|{_LETTER}{{2}}"), re.compile(rf"(\W)\1|{_LETTER}{{2}}")
 """The last character of a match that does not end there, and what follows: a word, or one with signs or blanks."""
-
-_SIZE = len(LexiconWord._fields)
-
-LexiconSource: TypeAlias = "str | Path | UserLexicon | None"
-"""A lexicon, or the file of one."""
 
 
 class TokenMatch(NamedTuple):
@@ -105,10 +99,11 @@ class UserLexicon(Fitted):
         return self._of_form.get(_plain(form), ())
 
     def words_of(self, form: str, words: Sequence[str]) -> list[tuple[LexiconWord, ...]]:
-        """Return what is known of each word of a token by the entries with these words."""
-        lower = [word.lower() for word in words] if len(words) > 1 else [_plain(form).lower()]
-        same = [each.words for each in self.entries_of(form) if [word.form.lower() for word in each.words] == lower]
-        return list(zip(*same, strict=True)) or [()] * len(words)
+        """Return what is known of each word of a token, by entries with these words, or else by its own."""
+        entries, lower = [each.words for each in self.entries_of(form)], [word.lower() for word in words]
+        if same := [own for own in entries if [word.form.lower() for word in own] == lower]:
+            return list(zip(*same, strict=True))
+        return [tuple(each.words[0] for each in self.entries_of(word) if len(each.words) < 2) for word in words]
 
     def matches(self, text: str, layout: Text) -> Iterator[TokenMatch]:
         """Yield the tokens of the lexicon in a text from left to right, of several that begin at a place the longest.
@@ -129,20 +124,22 @@ class UserLexicon(Fitted):
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the entries as JSON values: token, end, and the columns of each word."""
-        rows = [[each.token, each.ends, *(value for word in each.words for value in word)] for each in self.entries]
-        return {"entries": rows}, {}
+        return {"entries": [[each.token, each.ends, *map(list, each.words)] for each in self.entries]}, {}
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> UserLexicon:
         """Return the inverse of `state`; raise `ModelError` if an entry is not valid."""
         entries = []
         try:
-            for token, ends, *row in (check_strings(row, VALUE, "an entry") for row in meta["entries"]):
-                words = [LexiconWord(*row[i : i + _SIZE]) for i in range(0, len(row), _SIZE)]
-                entries.append(entry(token, words, ends))
-        except (TypeError, ValueError, ModelError) as error:
+            for token, ends, *rows in meta["entries"]:
+                entries.append(entry(token, [LexiconWord(*row) for row in rows], ends))
+        except (AttributeError, TypeError, ValueError) as error:
             raise ModelError(f"the lexicon cannot be used: {error}") from None
         return cls(tuple(entries))
+
+
+LexiconSource: TypeAlias = str | Path | UserLexicon | None
+"""A lexicon, or the file of one."""
 
 
 def with_tokens(layout: Text, matches: Iterable[TokenMatch]) -> Text:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import re
 from pathlib import Path
 
 import pytest
-from command import SMALL
+from command import ROOT, SMALL
 from pieces import make_files, work_in
 from serving import HTTP, serving
 from toy import raw_treebank
@@ -142,6 +143,15 @@ def test_a_model_keeps_the_lexicon_it_is_trained_with(capsys):
     )
     entries = Model.load("next.nonproj").loaded(UserLexicon).entries
     assert {each.token for each in entries} == {"C++", "blorf.", "hundekat", "hund ser"} and len(entries) == 4
+
+
+def test_the_examples_of_the_guide_are_parsed_like_this():
+    blocks = re.findall(r"```text\n(.*?)```", (ROOT / "docs" / "lexicon.md").read_text(encoding="utf-8"), re.DOTALL)
+    for table, text, expected in (blocks[:3], blocks[3:]):
+        Path("guide.tsv").write_text(table, encoding="utf-8")
+        [sentence] = nonproj.load("english", lexicon="guide.tsv")(text)
+        rows = [line.split("\t") for line in sentence.to_conllu().splitlines() if line[:1].isdigit()]
+        assert "".join("\t".join([*row[1:4], *row[6:8]]) + "\n" for row in rows) == expected
 
 
 def test_a_server_obeys():

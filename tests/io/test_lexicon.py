@@ -70,7 +70,7 @@ HEADER = "form\tlemma\tupos\txpos\tfeats\twords\tends\n"
         (f"{HEADER}a\t_\tNO UN\t_\t_\t_\t_\n", "<stream>:2: a tag has a blank"),
         (f"{HEADER}a\t_\t_\t_\t_\t_\tnever\n", "<stream>:2: ends is 'never', one of _, Yes, No expected"),
         (f"{HEADER}a\t_\t_\t_\t_\tb\t_\n", "<stream>:2: the token 'a' has one word, which is another"),
-        (f"{HEADER}{'a' * 201}\t_\t_\t_\t_\t_\t_\n", "has 201 characters, at most 200 are allowed"),
+        (f"{HEADER}{'a' * 1001}\t_\t_\t_\t_\t_\t_\n", "has 1001 characters, at most 1000 are allowed"),
         ("a\nb\x07\n", "<stream>:2: the value 'b\\x07' has a control character"),
         ("1\ta\t_\n\n", "<stream>:1: 3 columns, 10 expected"),
         ("1\ta" + "\t_" * 8 + "\n3\tb" + "\t_" * 8 + "\n\n", "<stream>:2: "),

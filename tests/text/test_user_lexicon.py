@@ -162,7 +162,17 @@ def test_rules_keep_their_tokens_beside_a_lexicon():
 def test_a_lexicon_is_stored_and_checked():
     lexicon = lexicon_of("C++", "St. John's", dunno="do n't know")
     assert load(UserLexicon, lexicon.state()) == lexicon
-    for entries in ([["a", "Yes"]], [["a"]], [7], [["a", "?", *"a____"]], [["a\n"] * 7]):
+    for entries in (
+        [["a", "Yes"]],
+        [["a"]],
+        [7],
+        [["a", "?", ["a"]]],
+        [["a\n", "Yes", ["a\n"]]],
+        [["a", "Yes", 3]],
+        [["a", None, ["a"]]],
+        [["a", "Yes", ["a", 3]]],
+        [["a", "Yes", [*"abcdef"]]],
+    ):
         with pytest.raises(ModelError, match="the lexicon cannot be used: "):
             load(UserLexicon, ({"entries": entries}, {}))
 
