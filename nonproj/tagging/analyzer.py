@@ -18,7 +18,7 @@ from nonproj.linear.state import Fitted, Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
-from nonproj.tagging.given import GivenWord, WordsOf, chosen, given_in, options_of, restricted
+from nonproj.tagging.given import GivenWord, TagOptions, WordsOf, chosen, given_in, options_of, restricted
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
@@ -185,9 +185,10 @@ class Analyzer(Fitted):
                 keys.append((row[1], *known))
                 absent.append(own)
         added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
-        options = {i: options_of(keys[i], own, self.tagger.tags) for i, own in given.items()}
-        for i, pairs in options.items():
-            keys[i] = restricted(keys[i], pairs, len(self.tagger.tags))
+        options: dict[int, TagOptions] = {}
+        for i, own in given.items():
+            options[i] = options_of(keys[i], own, self.tagger.tags)
+            keys[i] = restricted(keys[i], options[i], len(self.tagger.tags))
         found, margins = self.tagger.tag_with_margins(keys, list(map(len, map(_ROWS, batch))), added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
