@@ -497,10 +497,13 @@ def end_probability(tokens: list, begin: int, t: int, case, tag, weights, thresh
     return 1 / (1 + math.exp(-min(max(score, -30), 30)))
 
 
-def score_ends(tokens: list, case, tag, weights, threshold: float, cost: float, network=None) -> list[float]:
+def score_ends(
+    tokens: list, case, tag, weights, threshold: float, cost: float, network=None, closed=frozenset()
+) -> list[float]:
     """The log-odds of a sentence end after each token, with the sign of the best decisions.
 
-    Beginnings with less than 1/256 of the probability are given up, but for the most probable one.
+    After those that are ``closed``, by number, only paragraphs end.  Beginnings with less than 1/256 of the probability
+    are given up, but for the most probable one.
     """
     n = len(tokens)
     network = network and (*network[1:3], sums_of_places(tokens, case, tag, network))
@@ -510,6 +513,7 @@ def score_ends(tokens: list, case, tag, weights, threshold: float, cost: float, 
             masses[t] = begun[t]
         for begin in masses:
             probability = end_probability(tokens, begin, t, case, tag, weights, threshold, network)
+            probability *= t not in closed or tokens[t][1] == PARAGRAPH
             sentence[begin, t + 1] = masses[begin] * probability
             masses[begin] *= 1 - probability
         ended = sum(p for (_, end), p in sentence.items() if end == t + 1)

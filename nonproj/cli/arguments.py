@@ -266,6 +266,12 @@ def add_tagging(parser: Arguments, *, tested: bool = False) -> None:
     add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
 
 
+def add_lexicon(parser: Arguments, text: str = "") -> None:
+    """Add the option for a user's lexicon; ``text`` follows in its help."""
+    usual = "words and what is known of them, which is obeyed: CoNLL-U, a table with a header, or a token per line"
+    parser.add_argument("--lexicon", metavar="FILE", help=usual + text)
+
+
 def add_decoding(parser: Arguments) -> None:
     """Add the options for decoding."""
     group = parser.add_group("decoding options; they override the model's", rare=True)

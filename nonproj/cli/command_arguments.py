@@ -8,6 +8,7 @@ from typing import Any
 from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
+    add_lexicon,
     add_on_error,
     add_plain_text,
     add_reading,
@@ -29,6 +30,7 @@ def add_train(parser: Arguments) -> None:
     add("--related", action="append", default=[], metavar="FILE", help=text, rare=True)
     text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
     add("--from", dest="start", metavar="MODEL", help=text, rare=True)
+    add_lexicon(parser, "; the model has it, and training does not learn from it")
     add_training(parser)
     text = (
         "number of processes that train; the model is the same (default: 2, if there are two cores; -1: one per core)"
@@ -83,7 +85,7 @@ def add_distil(parser: Arguments) -> None:
     text = "the most words of text to learn from (default: all)"
     add("--most-words", type=positive, metavar="N", help=text, rare=True)
     add_training(parser)
-    parser.set_defaults(related=[], start=None)  # which are options of 'nonproj train' alone
+    parser.set_defaults(related=[], start=None, lexicon=None)  # which are options of 'nonproj train' alone
     text = "number of processes (default: 1 to parse, 2 to train; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)
@@ -145,6 +147,7 @@ def add_parse(parser: Arguments) -> None:
     add("--nbest", type=positive, metavar="K", help=text)
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
     add("--constraints", choices=("misc", "head"), help=text, rare=True)
+    add_lexicon(parser)
     text = "write the probability of each head, and of head and label, into MISC, as in Confidence=0.97"
     add("--confidence", dest="write_confidence", action="store_true", help=text)
     text = "replace heads, and labels with their heads, whose probability is below P by _"

@@ -22,6 +22,7 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_decoding,
+    add_lexicon,
     add_max_words,
     add_on_error,
     add_reading,
@@ -143,6 +144,7 @@ def _add_serve(parser: Arguments) -> None:
     text = "allowed origin of web pages, such as https://example.org; * allows any (repeatable)"
     add("--allowed-origin", action="append", default=[], metavar="ORIGIN", help=text)
     add_max_words(parser)
+    add_lexicon(parser)
 
 
 def parse_arguments(words: list[str]) -> argparse.Namespace:
@@ -200,7 +202,7 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
     """Report two inputs that are both standard input."""
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
     named["train"] = "TRAIN" if options.command == "train" else "--train"
-    named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
+    named |= {"test": "--test", "held_out": "--held-out", "other": "--other", "input": "IN", "lexicon": "--lexicon"}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
     standard = [name for name, file in files if file == "-"]

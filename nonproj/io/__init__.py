@@ -6,6 +6,7 @@
 - `terminal`: control characters and changes of direction on a terminal
 - `beside`: files whose names are derived from one that the user has typed
 - `constraints`: constraints on trees in the columns of a treebank
+- `lexicon`: lexicons that users write
 - `partial`: partial trees in training: only some heads are given
 - `conll`: lossless CoNLL-X and CoNLL-U
 - `copies`: copies of sentences with other columns, and the tokens that their lines name

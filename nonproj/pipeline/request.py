@@ -9,6 +9,7 @@ from nonproj.dual.options import DualOptions, SearchOptions, check_options, chec
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.registry import part_set
+from nonproj.text.lexicon import UserLexicon
 
 THIRD_EFFORT = 10
 """Factor on the search limit with third-order parts."""
@@ -48,6 +49,8 @@ class Request:
         Whether the segmenter decides between doubtful sentences by the scores of their trees.
     max_words, cut_words : int
         Maximum sentence length: longer sentences are an error, longer runs of plain text are split.
+    lexicon : UserLexicon or None
+        What a user says of words, which splitter, tagger and lemmatizer obey.
     """
 
     tags: str
@@ -64,6 +67,7 @@ class Request:
     by_trees: bool
     max_words: int
     cut_words: int
+    lexicon: UserLexicon | None = None
 
 
 def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> Request:

@@ -57,6 +57,7 @@ def tag(batch: Batch) -> Batch:
         return batch
     if (analyzer := loaded.analyzer) is not None:
         encoded = loaded.encoded_tags if request.encoder else None
+        analyzer = analyzer.using(request.lexicon.words_of) if request.lexicon else analyzer
         sentences = analyzer.apply(sentences, request.tags == "all", encoded)
     for component in loaded.components:
         sentences = component.apply(sentences)

@@ -17,7 +17,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
-from nonproj.text.layout import PARAGRAPH, table_shift
+from nonproj.text.layout import PARAGRAPH, SENTENCE_GOES_ON, table_shift
 from nonproj.text.sentence_features import (
     CELLS,
     N_FEATURES,
@@ -243,6 +243,8 @@ def _find_sentences(
         _advance(table, known, t, active, count)
         if last:
             work.probability[N_STATES : N_STATES + count] = 1.0
+        elif table.decided[t] & SENTENCE_GOES_ON:
+            work.probability[N_STATES : N_STATES + count] = 0.0
         else:
             _find_endings(table, t, _score_around(table, known, t, model, work), active, count, model, work)
         ended, found.value[end] = 0.0, -np.inf

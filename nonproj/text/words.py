@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window, length_share, place_share
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.layout import MAX_TOKEN, NO_BLANKS, ONE_BLANK, WRAPPED, table_shift
+from nonproj.text.layout import MAX_TOKEN, NO_BLANKS, ONE_BLANK, TOKEN_ENDS, WRAPPED, table_shift
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.tokens import ALWAYS
 from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
@@ -107,7 +107,7 @@ def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> 
     found: np.ndarray = (blanks == NO_BLANKS) & (candidate[last, units.first[PADDING + 1 : 1 - PADDING]] == ALWAYS)
     if over_blanks:
         found |= (blanks == ONE_BLANK) | (blanks == WRAPPED)
-    return found
+    return found & (units.decided[PADDING:-PADDING] & TOKEN_ENDS == 0)
 
 
 @kernel
