@@ -16,6 +16,7 @@ from nonproj.options.sections import (
     DecodingConfig,
     EncoderConfig,
     FeaturesConfig,
+    GraphsConfig,
     LabelerConfig,
     NetworkConfig,
     PrunerConfig,
@@ -64,6 +65,7 @@ class Config(Section):
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     segmenter: SegmenterConfig = field(default_factory=SegmenterConfig)
+    graphs: GraphsConfig = field(default_factory=GraphsConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
 
     @classmethod
@@ -130,7 +132,7 @@ def options() -> Iterator[tuple[str, Option]]:
     --------
     >>> [name for name, option in options() if option.kinds == (bool,) and name.startswith("decoding.")]
     ['decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root',
-     'decoding.confidence', 'decoding.sentences_by_trees']
+     'decoding.confidence', 'decoding.graphs', 'decoding.sentences_by_trees']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:

@@ -6,7 +6,7 @@ Another parser is another list: a stage of your own in the place of one of these
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
@@ -28,6 +28,7 @@ from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space,
 from nonproj.parts.space import part_space
 from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parses import Parse
+from nonproj.scoring.graphs import GraphModel
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join, join_words
 from nonproj.scoring.scorer import score_pairs
@@ -36,7 +37,7 @@ from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.projective import is_projective
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, Float64s, Int64s
+from nonproj.types import ArcSpace, Float64s, Int64s, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
@@ -276,7 +277,23 @@ def collect(batch: Batch) -> Batch:
                 proof=batch.proofs[i] if batch.proofs else None,
             )
         )
+    if batch.request.graphs and batch.loaded.graphs is not None:
+        parses = _with_graphs(batch.loaded.graphs, batch.sentences, parses)
     return batch._replace(parses=parses)
+
+
+def _with_graphs(model: GraphModel, sentences: Sequence[Sentence], parses: Sequence[Parse]) -> list[Parse]:
+    """Return parses with enhanced graphs."""
+    pairs = [
+        (own, tree) for own, parse in zip(sentences, parses, strict=True) for tree in (parse, *(parse.others or ()))
+    ]
+    heads, labels = [tree.decoded.heads.tolist() for _, tree in pairs], [tree.labels for _, tree in pairs]
+    graphs, found = iter(model.graphs([own for own, _ in pairs], heads, labels)), list[Parse]()
+    for parse in parses:
+        first = parse._replace(graph=next(graphs))
+        others = None if parse.others is None else tuple(tree._replace(graph=next(graphs)) for tree in parse.others)
+        found.append(first._replace(others=others))
+    return found
 
 
 def demanded_labels(batch: Batch) -> dict[int, int]:
