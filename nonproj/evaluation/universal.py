@@ -19,12 +19,16 @@ from typing import Any
 
 from nonproj.errors import DataError, DependencyError, install_command
 from nonproj.io.files import Source, open_input, stream_error, text_lines
+from nonproj.io.graphs import with_collapsed
 
 METRICS = (
     *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
     *("UAS", "LAS", "CLAS", "MLAS", "BLEX"),
 )
 """The metrics of the shared task, in the order of its table."""
+
+ENHANCED = ("ELAS", "EULAS")
+"""Those of enhanced graphs, of the shared task of IWPT 2021, for files that have them."""
 
 _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
@@ -41,9 +45,9 @@ def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
     Returns
     -------
     dict of str to dict
-        For each of `METRICS`: ``precision``, ``recall`` and ``f1``, shares from 0 to 1; ``aligned_accuracy``, the
-        correct share of the aligned words, None for the first three; and the numbers ``correct``, ``gold``,
-        ``system`` and ``aligned`` (None for the first three).
+        For each of `METRICS`, and of `ENHANCED` if both files have graphs: ``precision``, ``recall`` and ``f1``,
+        shares from 0 to 1; ``aligned_accuracy``, the correct share of the aligned words, None for the first three and
+        for graphs; and the numbers ``correct``, ``gold``, ``system`` and ``aligned`` (None like the former).
 
     Raises
     ------
@@ -69,7 +73,8 @@ def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
         result = udeval.evaluate(*read)
     except udeval.UDError:
         raise _text_differs(*read) from None
-    return {name: _as_dict(result[name]) for name in METRICS}
+    graphs = ENHANCED if result["ELAS"].gold_total and result["ELAS"].system_total else ()
+    return {name: _as_dict(result[name]) for name in (*METRICS, *graphs)}
 
 
 def universal_features() -> frozenset[str]:
@@ -122,7 +127,7 @@ def _load(udeval: ModuleType, source: Source) -> Any:
     """Return a file as the official script represents it."""
     stream, name, closing = open_input(source)
     with closing, _deep_recursion():
-        lines = _Lines(text_lines(stream))
+        lines = _Lines(with_collapsed(text_lines(stream), name))
         try:
             return udeval.load_conllu(lines, name, {})
         except (EOFError, OSError, zlib.error, UnicodeDecodeError) as error:

@@ -6,9 +6,10 @@ as in the evaluation of IWPT 2021.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from nonproj.errors import DataError
@@ -68,6 +69,33 @@ def _collapsed(
             yield int(head), label
         elif head not in below:
             yield from ((top, f"{first}>{label}") for top, first in _collapsed(arcs, head, (*below, head)))
+
+
+def with_collapsed(lines: Iterable[str], path: str) -> Iterator[str]:
+    """Yield the lines of a file in which DEPS has arcs through empty nodes as arcs between words.
+
+    Raises `DataError` as `read_graph`.
+
+    Examples
+    --------
+    >>> ids = ("1", "0:root"), ("1.1", "1:conj"), ("2", "1.1:obl")
+    >>> lines = ["\\t".join([name, *"abcdefg", deps, "_"]) + "\\n" for name, deps in ids]
+    >>> list(with_collapsed(lines, "x"))[2].split("\\t")[8]
+    '1:conj>obl'
+    """
+    block, first = list[str](), 1
+    for line in itertools.chain(lines, [""]):
+        block.append(line)
+        if not line.strip():
+            cells = [*map(_cells, block)]
+            words = [i for i, row in enumerate(cells) if row[0].isdecimal() and len(row) == 10]
+            if any(_EMPTY.fullmatch(row[0]) for row in cells):
+                own = Sentence([cells[i] for i in words], lines=block, word_lines=words, path=path, line=first)
+                for i, arcs in zip(words, read_graph(own) or (), strict=False):
+                    row = [*cells[i][:DEPS], "|".join(f"{head}:{label}" for head, label in arcs), cells[i][-1]]
+                    block[i] = "\t".join(row) + block[i][len(block[i].rstrip("\r\n")) :]
+            yield from filter(None, block)
+            block, first = [], first + len(block)
 
 
 def as_columns(graph: Graph) -> tuple[list[str], list[tuple[str, str]]]:
