@@ -247,7 +247,7 @@ class GraphModel(Fitted):
     name: ClassVar[str] = "graphs"
     schema: ClassVar[Schema] = Schema(
         {"paths": list, "templates": list, "relative": list},
-        {"count": ("int32", 1), "odds": ("int32", 1), "is_sure": ("bool", 1)},
+        {"count": ("int32", 1), "odds": ("int32", 1), "is_sure": ("uint8", 1)},
         [Schema({}, {"weights": ("int16", 1)})],
     )
     inventory: Inventory
@@ -298,7 +298,7 @@ class GraphModel(Fitted):
         """Return the state from which `from_state` restores it."""
         own = self.inventory
         values = {"paths": own.paths, "templates": [*itertools.chain(*own.templates)], "relative": own.relative}
-        arrays = {"count": np.diff(own.starts).astype(np.int32), "odds": self.odds, "is_sure": self.is_sure}
+        arrays = {"count": np.diff(own.starts).astype(np.int32), "odds": self.odds, "is_sure": self.is_sure.astype(np.uint8)}
         return values, arrays if self.weights is None else arrays | {"weights": self.weights}
 
     @classmethod
@@ -320,7 +320,7 @@ class GraphModel(Fitted):
             check_table(weights, ("int16",), 8, owner, 28)
         ends = np.cumsum(count).tolist()
         own = [templates[end - size : end] for end, size in zip(ends, count.tolist(), strict=True)]
-        return cls(Inventory(paths, own, relative), odds, is_sure, weights)
+        return cls(Inventory(paths, own, relative), odds, is_sure != 0, weights)
 
 
 class Features:
