@@ -19,7 +19,7 @@ from nonproj.types import Sentence
 Graph: TypeAlias = list[list[tuple[int, str]]]
 """The arcs into each word of a sentence, as heads and labels in ascending order."""
 
-_ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|>]+)")
+_ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|]+)")
 _EMPTY = re.compile(r"[0-9]+\.[0-9]+")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,11 @@ MARKERS = ("case", "mark", "cc")
 
 _PATH = re.compile(rf"(\^\S+)( \^\S+){{0,{LONGEST - 1}}}( v\S+){{0,{LONGEST - 1}}}|v\S+( v\S+){{0,{LONGEST - 1}}}")
 _SOURCE = re.compile(r"=\S+|[0-4rn]\.\S+")
+
+
+def _is_of_letters(text: str) -> bool:
+    """Return whether a text may be part of a label: words of letters, separated by ``_``."""
+    return all(part and all(unicodedata.category(each)[0] in "LM" for each in part) for part in text.split("_"))
 
 
 class TreeWords:
@@ -75,8 +81,9 @@ class TreeWords:
             for marker in MARKERS:
                 if own := [child for child in self.children[word] if self.labels[child] == marker]:
                     lemmas = [self._fixed(child, self.lemmas) for child in own]
-                    found |= {f"{marker}.last": lemmas[-1], f"{marker}.first": lemmas[0]}
-                    found |= {f"{marker}.all": "_".join(lemmas), f"{marker}.form": self._fixed(own[0], self.forms)}
+                    texts = {"last": lemmas[-1], "first": lemmas[0], "all": "_".join(lemmas)}
+                    texts["form"] = self._fixed(own[0], self.forms)
+                    found |= {f"{marker}.{name}": text for name, text in texts.items() if _is_of_letters(text)}
             items = (item.partition("=") for item in self.feats[word].split("|"))
             found |= {name: value.lower() for name, _, value in items if value}
             self._texts[word] = found
@@ -298,7 +305,8 @@ class GraphModel(Fitted):
         """Return the state from which `from_state` restores it."""
         own = self.inventory
         values = {"paths": own.paths, "templates": [*itertools.chain(*own.templates)], "relative": own.relative}
-        arrays = {"count": np.diff(own.starts).astype(np.int32), "odds": self.odds, "is_sure": self.is_sure.astype(np.uint8)}
+        arrays: dict[str, np.ndarray] = {"count": np.diff(own.starts).astype(np.int32), "odds": self.odds}
+        arrays["is_sure"] = self.is_sure.astype(np.uint8)
         return values, arrays if self.weights is None else arrays | {"weights": self.weights}
 
     @classmethod
