@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nonproj.components.base import Component, FitContext
 from nonproj.learning.corpus import Corpus
-from nonproj.learning.graphs import GraphExamples, learn_graphs
+from nonproj.learning.graphs import count_enhanced, learn_graphs, with_graphs
 from nonproj.learning.hyperparameters import GRAPHS
 from nonproj.linear.state import Fitted
 from nonproj.scoring.graphs import GraphModel
@@ -20,10 +20,7 @@ class GraphComponent(Component):
         """Learn from the sentences with graphs, if these are more than trees; those of a continued model stay."""
         if context.start:
             return context.start.loaded(GraphModel) or Fitted()
-        epochs = context.config.graphs.epochs
-        if not epochs:
+        epochs, pairs = context.config.graphs.epochs, with_graphs(corpus.sentences)
+        if not epochs or count_enhanced(pairs) < GRAPHS.min_words:
             return Fitted()
-        examples = GraphExamples.of(corpus.sentences)
-        if examples.enhanced() < GRAPHS.min_words:
-            return Fitted()
-        return learn_graphs(examples, epochs, context.config.seed)
+        return learn_graphs(pairs, epochs, context.config.seed)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,12 +14,11 @@ from nonproj.errors import DataError
 from nonproj.io.columns import LEMMA
 from nonproj.io.graphs import Graph, read_graph
 from nonproj.learning.hyperparameters import GRAPHS
-from nonproj.linear.folds import blocks
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import quantise
-from nonproj.scoring.graphs import LONGEST, UNIT, Candidate, Features, GraphModel, Inventory, TreeWords
-from nonproj.types import Int32s, Sentence
+from nonproj.scoring.graphs import LONGEST, Candidate, GraphModel, TreeWords, features
+from nonproj.types import Sentence
 
 REFERENCE = "ref"
 """The label of the arc from an antecedent to a relative word, in all treebanks of Universal Dependencies."""
@@ -27,65 +26,34 @@ REFERENCE = "ref"
 log = logging.getLogger("nonproj")
 
 
-@dataclass(frozen=True)
-class GraphExamples:
-    """Sentences with trees, and their graphs.
+def with_graphs(sentences: Iterable[Sentence]) -> list[tuple[Sentence, Graph]]:
+    """Return those sentences that have a tree and a graph, with their graphs; warn of malformed graphs."""
+    found = list[tuple[Sentence, Graph]]()
+    for sentence in sentences:
+        try:
+            graph = read_graph(sentence)
+        except DataError as error:
+            log.warning("%s; this graph is not learnt", error)
+            continue
+        if graph is not None and sentence.tree is not None and (sentence.tree[1:] >= 0).all():
+            found.append((sentence, graph))
+    return found
 
-    Attributes
-    ----------
-    sentences : list of Sentence
-    graphs : list of Graph
-    """
 
-    sentences: list[Sentence]
-    graphs: list[Graph]
+def trees_of(
+    pairs: Iterable[tuple[Sentence, Graph]], relative: Iterable[str] = ()
+) -> Iterator[tuple[TreeWords, Graph]]:
+    """Yield the trees of sentences, given the lemmas of relative words, and their graphs."""
+    known = frozenset(relative)
+    for sentence, graph in pairs:
+        heads = [] if sentence.heads is None else sentence.heads.tolist()
+        yield TreeWords(sentence.rows, heads, sentence.labels, known), graph
 
-    @classmethod
-    def of(cls, sentences: Sequence[Sentence]) -> GraphExamples:
-        """Return those sentences that have a tree and a graph; warn of malformed graphs."""
-        found = cls([], [])
-        for sentence in sentences:
-            try:
-                graph = read_graph(sentence)
-            except DataError as error:
-                log.warning("%s; this graph is not learnt", error)
-                continue
-            if graph is not None and sentence.tree is not None and (sentence.tree[1:] >= 0).all():
-                found.sentences.append(sentence)
-                found.graphs.append(graph)
-        return found
 
-    def subset(self, numbers: Sequence[int]) -> GraphExamples:
-        """Return the sentences with these numbers."""
-        return GraphExamples([self.sentences[i] for i in numbers], [self.graphs[i] for i in numbers])
-
-    @property
-    def heads(self) -> list[list[int]]:
-        """The heads of each sentence."""
-        return [[] if sentence.heads is None else sentence.heads.tolist() for sentence in self.sentences]
-
-    def trees(self, relative: Sequence[str] = ()) -> Iterator[tuple[TreeWords, Graph]]:
-        """Yield the trees, given the lemmas of relative words, and the graphs."""
-        known = frozenset(relative)
-        for sentence, heads, graph in zip(self.sentences, self.heads, self.graphs, strict=True):
-            yield TreeWords(sentence.rows, heads, sentence.labels, known), graph
-
-    def enhanced(self) -> int:
-        """Return the number of words whose arcs are not those of the tree."""
-        return sum(
-            arcs != [(words.heads[word], words.labels[word])]
-            for words, graph in self.trees()
-            for word, arcs in enumerate(graph, 1)
-        )
-
-    def f1(self, model: GraphModel) -> float:
-        """Return the F1 of the arcs, with their labels, that a model predicts for the gold trees."""
-        predicted = model.graphs(self.sentences, self.heads, [sentence.labels for sentence in self.sentences])
-        both = itertools.chain.from_iterable(map(zip, self.graphs, predicted))
-        pairs = [(set(gold), set(found)) for gold, found in both]
-        return (
-            2 * sum(len(gold & found) for gold, found in pairs) / sum(len(gold) + len(found) for gold, found in pairs)
-        )
+def count_enhanced(pairs: Iterable[tuple[Sentence, Graph]]) -> int:
+    """Return the number of words whose arcs are not those of the tree."""
+    trees = ((zip(words.heads[1:], words.labels[1:], strict=True), graph) for words, graph in trees_of(pairs))
+    return sum(arcs != [pair] for tree, graph in trees for pair, arcs in zip(tree, graph, strict=True))
 
 
 def path_of(words: TreeWords, down: int, up: int) -> tuple[str, list[int]]:
@@ -131,18 +99,18 @@ def explain(words: TreeWords, nodes: Sequence[int], label: str) -> tuple[str, ..
     return tuple(dict.fromkeys((*found, f"={label}")))
 
 
-def learn_inventory(examples: GraphExamples) -> Inventory:
-    """Return the paths of graphs, and for each the templates that together make all labels.
+def learn_paths(pairs: Sequence[tuple[Sentence, Graph]]) -> GraphModel:
+    """Return a model of the paths of graphs whose classifier has no weights.
 
-    Each template is the one that makes the most of the labels that those before it do not make.
+    Each template of a path is the one that makes the most of the labels that those before it do not make.
     """
-    lemmas = Counter[str]()
-    for sentence, graph in zip(examples.sentences, examples.graphs, strict=True):
-        pairs = zip(sentence.rows, graph, strict=True)
-        lemmas.update(row[LEMMA].lower() for row, arcs in pairs if any(label == REFERENCE for _, label in arcs))
-    relative = sorted(lemma for lemma, count in lemmas.items() if count >= GRAPHS.relative)
-    labels = defaultdict[str, Counter[tuple[str, ...]]](Counter)
-    for words, graph in examples.trees(relative):
+    lemmas, labels, count = Counter[str](), defaultdict[str, Counter[tuple[str, ...]]](Counter), Counter[str]()
+    for sentence, graph in pairs:
+        rows = zip(sentence.rows, graph, strict=True)
+        lemmas.update(row[LEMMA].lower() for row, arcs in rows if any(label == REFERENCE for _, label in arcs))
+        count.update(sentence.labels)
+    relative = sorted(lemma for lemma, number in lemmas.items() if number >= GRAPHS.relative)
+    for words, graph in trees_of(pairs, relative):
         for down, arcs in enumerate(graph, 1):
             for up, label in arcs:
                 path, nodes = path_of(words, down, up)
@@ -150,68 +118,46 @@ def learn_inventory(examples: GraphExamples) -> Inventory:
                     labels[path][explain(words, nodes, label)] += 1
     everywhere = Counter[str]()
     for own in labels.values():
-        for templates, count in own.items():
-            everywhere.update(dict.fromkeys(templates, count))
-    paths = sorted(labels)
-    return Inventory(paths, [_cover(labels[path], everywhere) for path in paths], relative)
+        everywhere.update(_by_template(own))
+    paths = {path: _cover(labels[path], everywhere) for path in sorted(labels)}
+    plain = [name for name in sorted(count) if count[name] >= GRAPHS.plain]
+    plain = [
+        name for name in plain if paths.get(f"^{name}") == ["0.deprel"] and labels[f"^{name}"].total() == count[name]
+    ]
+    paths = {path: templates for path, templates in paths.items() if path.removeprefix("^") not in plain}
+    return GraphModel(paths, plain, relative, np.zeros(1 << GRAPHS.bits, np.int16))
+
+
+def _by_template(labels: Counter[tuple[str, ...]]) -> Counter[str]:
+    """Return how often each template makes the right label."""
+    found = Counter[str]()
+    for templates, times in labels.items():
+        found.update(dict.fromkeys(templates, times))
+    return found
 
 
 def _cover(left: Counter[tuple[str, ...]], everywhere: Counter[str]) -> list[str]:
     """Return the templates of a path, given the templates of each label and how often, and how often on all paths."""
     found = list[str]()
     while left and len(found) < GRAPHS.templates:
-        count = Counter[str]()
-        for templates, times in left.items():
-            count.update(dict.fromkeys(templates, times))
+        count = _by_template(left)
         found.append(max(count, key=lambda template: (count[template], everywhere[template])))
         left = Counter({templates: times for templates, times in left.items() if found[-1] not in templates})
     return found
 
 
-def learn_graphs(examples: GraphExamples, epochs: int, seed: int) -> GraphModel:
-    """Return a model of graphs, with a classifier if one is right more often than the odds on held-out sentences."""
-    fold = blocks(len(examples.graphs), 5)
-    part = _learn(examples.subset(np.flatnonzero(fold > 0).tolist()), epochs, seed)
-    held_out = examples.subset(np.flatnonzero(fold == 0).tolist())
-    odds, both = held_out.f1(replace(part, weights=None)), held_out.f1(part)
-    log.info("graphs: F1 on held-out sentences: %.2f by paths, %.2f with a classifier", 100 * odds, 100 * both)
-    return _learn(examples, epochs if both > odds else 0, seed)
-
-
-def _learn(examples: GraphExamples, epochs: int, seed: int) -> GraphModel:
-    """Return a model of graphs; without epochs, it has no classifier."""
-    inventory = learn_inventory(examples)
-    starts = inventory.starts
-    made, right = np.zeros(starts[-1], np.int64), np.zeros(starts[-1], np.int64)
-    for words, graph in examples.trees(inventory.relative):
-        for own in inventory.candidates(words):
-            for place, is_right in enumerate(_judged(own, graph), starts[own.path]):
-                made[place] += is_right is not None
-                right[place] += is_right is True
-    certain = (made == right) & (made >= GRAPHS.sure)
-    is_sure = np.array([certain[first:end].all() for first, end in itertools.pairwise(starts.tolist())], np.bool_)
-    odds = np.rint(UNIT * np.round(np.log(right + 0.1) - np.log(made - right + 0.1), 4)).astype(np.int32)
-    model = GraphModel(inventory, odds, is_sure)
-    return replace(model, weights=_learn_weights(examples, model, epochs, seed)) if epochs else model
-
-
-def _judged(candidate: Candidate, graph: Graph) -> list[bool | None]:
-    """Return whether each label of a candidate is that of an arc in the graph; None where there is no label."""
-    gold = dict(graph[candidate.nodes[0] - 1]).get(candidate.nodes[-1])
-    return [None if label is None else label == gold for label in candidate.labels]
-
-
-def _learn_weights(examples: GraphExamples, model: GraphModel, epochs: int, seed: int) -> np.ndarray:
-    """Return the weights of the classifier."""
-    examples = examples.subset(range(0, len(examples.graphs), 1 + len(examples.graphs) // GRAPHS.sentences))
-    features, gold, places = Features(model.inventory, model.is_sure, 1 << GRAPHS.bits), list[bool](), list[Int32s]()
-    for number, (words, graph) in enumerate(examples.trees(model.inventory.relative), 1):
-        candidates = list(model.inventory.candidates(words))
-        features.add(words, candidates)
-        judged = itertools.chain(*(_judged(own, graph) for own in candidates if not model.is_sure[own.path]))
-        gold += [is_right for is_right in judged if is_right is not None]
-        if number % GRAPHS.at_once == 0 or number == len(examples.graphs):
-            places.append(features.places())
+def learn_graphs(pairs: Sequence[tuple[Sentence, Graph]], epochs: int, seed: int) -> GraphModel:
+    """Return a model of graphs."""
+    model, gold, places = learn_paths(pairs), list[bool](), list[np.ndarray]()
+    pairs = pairs[:: 1 + len(pairs) // GRAPHS.sentences]
+    for begin in range(0, len(pairs), GRAPHS.at_once):
+        listed = list[tuple[TreeWords, Candidate]]()
+        for words, graph in trees_of(pairs[begin : begin + GRAPHS.at_once], model.relative):
+            for own in model.candidates(words):
+                right = dict(graph[own.nodes[0] - 1]).get(own.nodes[-1])
+                gold += [label == right for label in own.labels.values()]
+                listed.append((words, own))
+        places.append(features(listed, model.weights))
     options = LogisticOptions(GRAPHS.bits, epochs, GRAPHS.learning_rate)
     weights = fit(np.concatenate(places), np.array(gold, np.uint8), options, generator(seed, Stream.GRAPHS))
-    return quantise(weights)[0]
+    return replace(model, weights=quantise(weights)[0])

@@ -167,8 +167,8 @@ class GraphHyperparameters:
         Number of times that a lemma is that of a relative word, to be known as such.
     templates : int
         Maximum number of templates of the labels of a path.
-    sure : int
-        A template that makes this number of labels, all of them right, needs no classifier.
+    plain : int
+        A label with this number of arcs, all of which are in the graphs, too, needs no classifier.
     sentences, at_once : int
         Maximum number that the classifier learns from, and number whose features are hashed together.
     bits : int
@@ -180,7 +180,7 @@ class GraphHyperparameters:
     min_words: int = 20
     relative: int = 2
     templates: int = 16
-    sure: int = 10
+    plain: int = 10
     sentences: int = 20_000
     at_once: int = 500
     bits: int = 20
