@@ -49,10 +49,10 @@ BUNDLED = "english-ewt"
 
 INTRODUCTION = """# Enhanced graphs
 
-F1 of the arcs of enhanced graphs, with whole labels (ELAS) and with universal ones (EULAS), in per cent, by the official
-script of IWPT 2021 as the package `udtools` has it; arcs through empty nodes are collapsed, as there. The graphs are
-learnt with the default options, from the training file (English EWT, Tamil) or the development file (Swedish,
-Lithuanian, Belarusian), and measured on the test file. Nothing was chosen on a test file.
+F1 of the arcs of enhanced graphs, with whole labels (ELAS) and with universal ones (EULAS), in per cent, by the
+official script of IWPT 2021 as the package `udtools` has it; arcs through empty nodes are collapsed, as there. The
+graphs are learnt with the default options, from the training file (English EWT, Tamil) or the development file
+(Swedish, Lithuanian, Belarusian), and measured on the test file. Nothing was chosen on a test file.
 
 Three rows are about the gold trees of the test file, with its tags and lemmas: a copy of the tree in DEPS; a *rule*,
 which adds lemmas of `case`, `mark` and `cc` and the feature Case to labels, and an arc from the head of the first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import logging
 import random
 from dataclasses import replace
@@ -22,6 +23,7 @@ from nonproj.learning.graphs import count_enhanced, explain, learn_graphs, learn
 from nonproj.learning.graphs import with_graphs as pairs_of
 from nonproj.linear.state import load
 from nonproj.model.model import Model
+from nonproj.nlp.text_parser import TextParser
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.graphs import GraphModel, TreeWords, fill
@@ -218,6 +220,10 @@ def test_the_command_line_writes_graphs(tmp_path: Path, capsys):
     assert main(["train", treebank_file, "-o", model, *options]) == 0
     assert main(["parse", model, text, "-o", out]) == 0
     assert "are left out" not in capsys.readouterr().err
+    assert main(["parse", model, text, "-o", out.replace("conllu", "jsonl")]) == 0
+    lines = Path(out.replace("conllu", "jsonl")).read_text(encoding="utf-8").splitlines()
+    cells = [[word["deps"] for word in json.loads(line)["words"]] for line in lines]
+    assert cells == [[row[8] for row in own.rows] for own in conll.read(out)]
     assert all(read_graph(own) for own in conll.read(out))
     assert main(["evaluate", "--ud", text, out]) == 0
     assert "ELAS" in capsys.readouterr().out
@@ -227,3 +233,11 @@ def test_the_command_line_writes_graphs(tmp_path: Path, capsys):
     assert "ELAS" not in capsys.readouterr().out
     assert main(["parse", model, text, "-o", out, "--deps", "keep"]) == 0
     assert [read_graph(own) for own in conll.read(out)] == [read_graph(own) for own in conll.read(text)]
+
+
+def test_documents_have_graphs(model):
+    document = TextParser(model)("den hund ser hus sovende .")
+    [own] = document.sentences
+    assert [word.deps for word in own] == own.parse.graph
+    assert [word["deps"] for word in own.to_json()["words"]] == own.parse.graph
+    assert read_graph(read(own.to_conllu())[0]) == own.parse.graph
