@@ -20,7 +20,5 @@ class GraphComponent(Component):
         """Learn from the sentences with graphs, if these are more than trees; those of a continued model stay."""
         if context.start:
             return context.start.loaded(GraphModel) or Fitted()
-        epochs, pairs = context.config.graphs.epochs, with_graphs(corpus.sentences)
-        if not epochs or count_enhanced(pairs) < GRAPHS.min_words:
-            return Fitted()
-        return learn_graphs(pairs, epochs, context.config.seed)
+        pairs = with_graphs(corpus.sentences) if context.config.decoding.graphs else []
+        return learn_graphs(pairs, context.config.seed) if count_enhanced(pairs) >= GRAPHS.min_words else Fitted()

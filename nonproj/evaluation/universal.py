@@ -19,7 +19,6 @@ from typing import Any
 
 from nonproj.errors import DataError, DependencyError, install_command
 from nonproj.io.files import Source, open_input, stream_error, text_lines
-from nonproj.io.graphs import with_collapsed
 
 METRICS = (
     *("Tokens", "Sentences", "Words", "UPOS", "XPOS", "UFeats", "AllTags", "Lemmas"),
@@ -28,7 +27,9 @@ METRICS = (
 """The metrics of the shared task, in the order of its table."""
 
 ENHANCED = ("ELAS", "EULAS")
-"""Those of enhanced graphs, of the shared task of IWPT 2021, for files that have them."""
+"""Those of enhanced graphs, of the shared task of IWPT 2021, for files that have them.
+
+The script leaves out arcs from empty nodes, which the shared task has collapsed before."""
 
 _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
@@ -127,7 +128,7 @@ def _load(udeval: ModuleType, source: Source) -> Any:
     """Return a file as the official script represents it."""
     stream, name, closing = open_input(source)
     with closing, _deep_recursion():
-        lines = _Lines(with_collapsed(text_lines(stream), name))
+        lines = _Lines(text_lines(stream))
         try:
             return udeval.load_conllu(lines, name, {})
         except (EOFError, OSError, zlib.error, UnicodeDecodeError) as error:

@@ -6,10 +6,9 @@ as in the evaluation of IWPT 2021.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from nonproj.errors import DataError
@@ -19,7 +18,7 @@ from nonproj.types import Sentence
 Graph: TypeAlias = list[list[tuple[int, str]]]
 """The arcs into each word of a sentence, as heads and labels in ascending order."""
 
-_ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|]+)")
+_ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|>]+(?:>[^\s|>]+)*)")
 _EMPTY = re.compile(r"[0-9]+\.[0-9]+")
 
 
@@ -42,8 +41,8 @@ def read_graph(sentence: Sentence) -> Graph | None:
     """
     if not all(":" in row[DEPS] for row in sentence.rows):
         return None
-    cells = {row[0].removeprefix("\ufeff"): (row, i) for i, row in enumerate(map(_cells, sentence.lines)) if row[9:]}
-    cells = {name: item for name, item in cells.items() if _EMPTY.fullmatch(name)}
+    lines = enumerate(line.rstrip("\r\n").split("\t") for line in sentence.lines)
+    cells = {name: (row, i) for i, row in lines if _EMPTY.fullmatch(name := row[0].removeprefix("\ufeff"))}
     places = sentence.word_lines or range(len(sentence))
     cells |= {str(word): (row, places[word - 1]) for word, row in enumerate(sentence.rows, 1)}
     arcs: dict[str, list[tuple[str, str]]] = {}
@@ -56,46 +55,13 @@ def read_graph(sentence: Sentence) -> Graph | None:
     return [sorted(set(_collapsed(arcs, str(word), ()))) for word in range(1, len(sentence) + 1)]
 
 
-def _cells(line: str) -> list[str]:
-    return line.rstrip("\r\n").split("\t")
-
-
-def _collapsed(
-    arcs: Mapping[str, list[tuple[str, str]]], node: str, below: tuple[str, ...]
-) -> Iterator[tuple[int, str]]:
-    """Yield the arcs from words into a node; those through empty nodes visit none twice."""
+def _collapsed(arcs: dict[str, list[tuple[str, str]]], node: str, below: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield the arcs from words into a node; those through empty nodes, at most eight of them, visit none twice."""
     for head, label in arcs[node]:
         if "." not in head:
             yield int(head), label
-        elif head not in below:
+        elif head not in below and len(below) < 8:
             yield from ((top, f"{first}>{label}") for top, first in _collapsed(arcs, head, (*below, head)))
-
-
-def with_collapsed(lines: Iterable[str], path: str) -> Iterator[str]:
-    """Yield the lines of a file in which DEPS has arcs through empty nodes as arcs between words.
-
-    Raises `DataError` as `read_graph`.
-
-    Examples
-    --------
-    >>> ids = ("1", "0:root"), ("1.1", "1:conj"), ("2", "1.1:obl")
-    >>> lines = ["\\t".join([name, *"abcdefg", deps, "_"]) + "\\n" for name, deps in ids]
-    >>> list(with_collapsed(lines, "x"))[2].split("\\t")[8]
-    '1:conj>obl'
-    """
-    block, first = list[str](), 1
-    for line in itertools.chain(lines, [""]):
-        block.append(line)
-        if not line.strip():
-            cells = [*map(_cells, block)]
-            words = [i for i, row in enumerate(cells) if row[0].isdecimal() and len(row) == 10]
-            if any(_EMPTY.fullmatch(row[0]) for row in cells):
-                own = Sentence([cells[i] for i in words], lines=block, word_lines=words, path=path, line=first)
-                for i, arcs in zip(words, read_graph(own) or (), strict=False):
-                    row = [*cells[i][:DEPS], "|".join(f"{head}:{label}" for head, label in arcs), cells[i][-1]]
-                    block[i] = "\t".join(row) + block[i][len(block[i].rstrip("\r\n")) :]
-            yield from filter(None, block)
-            block, first = [], first + len(block)
 
 
 def as_columns(graph: Graph) -> tuple[list[str], list[tuple[str, str]]]:
@@ -110,24 +76,15 @@ def as_columns(graph: Graph) -> tuple[list[str], list[tuple[str, str]]]:
     """
     chains = [[(str(head), *label.split(">")) for head, label in arcs] for arcs in graph]
     names: dict[tuple[str, ...], str] = {(str(head),): str(head) for head in range(len(graph) + 1)}
-    count, empty = Counter[int](), list[tuple[str, ...]]()
     for word, found in enumerate(chains, 1):
-        for chain in found:
-            for end in range(2, len(chain)):
-                if chain[:end] not in names:
-                    count[word] += 1
-                    names[chain[:end]] = f"{word}.{count[word]}"
-                    empty.append(chain[:end])
+        inner = dict.fromkeys(chain[:end] for chain in found for end in range(2, len(chain)))
+        names |= {chain: f"{word}.{i}" for i, chain in enumerate([each for each in inner if each not in names], 1)}
 
     def cell(own: Sequence[tuple[str, ...]]) -> str:
-        pairs = ((names[chain[:-1]], chain[-1]) for chain in own)
-        return "|".join(f"{name}:{label}" for name, label in sorted(pairs, key=_by_number))
+        pairs = sorted(([*map(int, names[chain[:-1]].split("."))], chain[-1]) for chain in own)
+        return "|".join(f"{'.'.join(map(str, number))}:{label}" for number, label in pairs)
 
-    return [cell(found) for found in chains], [(names[chain], cell([chain])) for chain in empty]
-
-
-def _by_number(arc: tuple[str, str]) -> tuple[list[int], str]:
-    return [int(number) for number in arc[0].split(".")], arc[1]
+    return [cell(found) for found in chains], [(name, cell([chain])) for chain, name in names.items() if chain[1:]]
 
 
 def connected(graph: Graph, heads: Sequence[int], labels: Sequence[str]) -> Graph:
@@ -146,28 +103,19 @@ def connected(graph: Graph, heads: Sequence[int], labels: Sequence[str]) -> Grap
     >>> connected([[(0, "root")], [(3, "x")], [(2, "y")]], [0, 1, 2], ["root", "obj", "nmod"])
     [[(0, 'root')], [(1, 'obj'), (3, 'x')], [(2, 'y')]]
     """
-    graph, below = [*map(list, graph)], [list[int]() for _ in range(len(graph) + 1)]
-    children = [list[int]() for _ in below]
+    graph, reached, order = [*map(list, graph)], set[int](), [0]
+    below, children = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for word, arcs in enumerate(graph, 1):
         children[heads[word - 1]].append(word)
         for head, _ in arcs:
             below[head].append(word)
-    reached, order = _reach(below, 0, set()), [0]
     for node in order:
-        for word in children[node]:
-            if word not in reached:
-                graph[word - 1] = sorted({*graph[word - 1], (node, labels[word - 1])})
-                _reach(below, word, reached)
+        if node and node not in reached:
+            graph[node - 1] = sorted({*graph[node - 1], (heads[node - 1], labels[node - 1])})
+        waiting = [node]
+        while waiting:
+            if (each := waiting.pop()) not in reached:
+                reached.add(each)
+                waiting += below[each]
         order += children[node]
     return graph
-
-
-def _reach(below: Sequence[Sequence[int]], start: int, reached: set[int]) -> set[int]:
-    """Add a node and all nodes below it to those that are reached, and return these."""
-    waiting = [start]
-    while waiting:
-        node = waiting.pop()
-        if node not in reached:
-            reached.add(node)
-            waiting += below[node]
-    return reached

@@ -7,6 +7,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,15 +21,18 @@ from nonproj.linear.weights import quantise
 from nonproj.scoring.graphs import LONGEST, Candidate, GraphModel, TreeWords, features
 from nonproj.types import Sentence
 
+Pair: TypeAlias = tuple[Sentence, Graph]
+"""A sentence with its graph."""
+
 REFERENCE = "ref"
 """The label of the arc from an antecedent to a relative word, in all treebanks of Universal Dependencies."""
 
 log = logging.getLogger("nonproj")
 
 
-def with_graphs(sentences: Iterable[Sentence]) -> list[tuple[Sentence, Graph]]:
+def with_graphs(sentences: Iterable[Sentence]) -> list[Pair]:
     """Return those sentences that have a tree and a graph, with their graphs; warn of malformed graphs."""
-    found = list[tuple[Sentence, Graph]]()
+    found = list[Pair]()
     for sentence in sentences:
         try:
             graph = read_graph(sentence)
@@ -40,9 +44,7 @@ def with_graphs(sentences: Iterable[Sentence]) -> list[tuple[Sentence, Graph]]:
     return found
 
 
-def trees_of(
-    pairs: Iterable[tuple[Sentence, Graph]], relative: Iterable[str] = ()
-) -> Iterator[tuple[TreeWords, Graph]]:
+def trees_of(pairs: Iterable[Pair], relative: Iterable[str] = ()) -> Iterator[tuple[TreeWords, Graph]]:
     """Yield the trees of sentences, given the lemmas of relative words, and their graphs."""
     known = frozenset(relative)
     for sentence, graph in pairs:
@@ -50,7 +52,7 @@ def trees_of(
         yield TreeWords(sentence.rows, heads, sentence.labels, known), graph
 
 
-def count_enhanced(pairs: Iterable[tuple[Sentence, Graph]]) -> int:
+def count_enhanced(pairs: Iterable[Pair]) -> int:
     """Return the number of words whose arcs are not those of the tree."""
     trees = ((zip(words.heads[1:], words.labels[1:], strict=True), graph) for words, graph in trees_of(pairs))
     return sum(arcs != [pair] for tree, graph in trees for pair, arcs in zip(tree, graph, strict=True))
@@ -99,27 +101,24 @@ def explain(words: TreeWords, nodes: Sequence[int], label: str) -> tuple[str, ..
     return tuple(dict.fromkeys((*found, f"={label}")))
 
 
-def learn_paths(pairs: Sequence[tuple[Sentence, Graph]]) -> GraphModel:
+def learn_paths(pairs: Sequence[Pair]) -> GraphModel:
     """Return a model of the paths of graphs whose classifier has no weights.
 
     Each template of a path is the one that makes the most of the labels that those before it do not make.
     """
-    lemmas, labels, count = Counter[str](), defaultdict[str, Counter[tuple[str, ...]]](Counter), Counter[str]()
+    labels, count, lemmas = defaultdict[str, Counter[tuple[str, ...]]](Counter), Counter[str](), set[str]()
     for sentence, graph in pairs:
         rows = zip(sentence.rows, graph, strict=True)
         lemmas.update(row[LEMMA].lower() for row, arcs in rows if any(label == REFERENCE for _, label in arcs))
         count.update(sentence.labels)
-    relative = sorted(lemma for lemma, number in lemmas.items() if number >= GRAPHS.relative)
+    relative = sorted(lemmas)
     for words, graph in trees_of(pairs, relative):
         for down, arcs in enumerate(graph, 1):
             for up, label in arcs:
                 path, nodes = path_of(words, down, up)
                 if up != down and path.count(" ") < LONGEST:
                     labels[path][explain(words, nodes, label)] += 1
-    everywhere = Counter[str]()
-    for own in labels.values():
-        everywhere.update(_by_template(own))
-    paths = {path: _cover(labels[path], everywhere) for path in sorted(labels)}
+    paths = {path: _cover(labels[path]) for path in sorted(labels)}
     plain = [name for name in sorted(count) if count[name] >= GRAPHS.plain]
     plain = [
         name for name in plain if paths.get(f"^{name}") == ["0.deprel"] and labels[f"^{name}"].total() == count[name]
@@ -128,25 +127,19 @@ def learn_paths(pairs: Sequence[tuple[Sentence, Graph]]) -> GraphModel:
     return GraphModel(paths, plain, relative, np.zeros(1 << GRAPHS.bits, np.int16))
 
 
-def _by_template(labels: Counter[tuple[str, ...]]) -> Counter[str]:
-    """Return how often each template makes the right label."""
-    found = Counter[str]()
-    for templates, times in labels.items():
-        found.update(dict.fromkeys(templates, times))
-    return found
-
-
-def _cover(left: Counter[tuple[str, ...]], everywhere: Counter[str]) -> list[str]:
-    """Return the templates of a path, given the templates of each label and how often, and how often on all paths."""
+def _cover(left: Counter[tuple[str, ...]]) -> list[str]:
+    """Return the templates of a path, given those that make each of its labels, and how often."""
     found = list[str]()
     while left and len(found) < GRAPHS.templates:
-        count = _by_template(left)
-        found.append(max(count, key=lambda template: (count[template], everywhere[template])))
+        count = Counter[str]()
+        for templates, times in left.items():
+            count.update(dict.fromkeys(templates, times))
+        found.append(max(count, key=lambda template: count[template]))
         left = Counter({templates: times for templates, times in left.items() if found[-1] not in templates})
     return found
 
 
-def learn_graphs(pairs: Sequence[tuple[Sentence, Graph]], epochs: int, seed: int) -> GraphModel:
+def learn_graphs(pairs: Sequence[Pair], seed: int) -> GraphModel:
     """Return a model of graphs."""
     model, gold, places = learn_paths(pairs), list[bool](), list[np.ndarray]()
     pairs = pairs[:: 1 + len(pairs) // GRAPHS.sentences]
@@ -158,6 +151,6 @@ def learn_graphs(pairs: Sequence[tuple[Sentence, Graph]], epochs: int, seed: int
                 gold += [label == right for label in own.labels.values()]
                 listed.append((words, own))
         places.append(features(listed, model.weights))
-    options = LogisticOptions(GRAPHS.bits, epochs, GRAPHS.learning_rate)
+    options = LogisticOptions(GRAPHS.bits, GRAPHS.epochs, GRAPHS.learning_rate)
     weights = fit(np.concatenate(places), np.array(gold, np.uint8), options, generator(seed, Stream.GRAPHS))
     return replace(model, weights=quantise(weights)[0])

@@ -163,8 +163,6 @@ class GraphHyperparameters:
     ----------
     min_words : int
         Words whose arcs differ from the tree's, without which no graphs are learnt.
-    relative : int
-        Number of times that a lemma is that of a relative word, to be known as such.
     templates : int
         Maximum number of templates of the labels of a path.
     plain : int
@@ -173,17 +171,18 @@ class GraphHyperparameters:
         Maximum number that the classifier learns from, and number whose features are hashed together.
     bits : int
         The classifier has ``2 ** bits`` weights.
+    epochs : int
     learning_rate : float
         Of AdaGrad.
     """
 
     min_words: int = 20
-    relative: int = 2
     templates: int = 16
     plain: int = 10
     sentences: int = 20_000
     at_once: int = 500
     bits: int = 20
+    epochs: int = 6
     learning_rate: float = 0.1
 
 

@@ -16,7 +16,6 @@ from nonproj.options.sections import (
     DecodingConfig,
     EncoderConfig,
     FeaturesConfig,
-    GraphsConfig,
     LabelerConfig,
     NetworkConfig,
     PrunerConfig,
@@ -65,7 +64,6 @@ class Config(Section):
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     segmenter: SegmenterConfig = field(default_factory=SegmenterConfig)
-    graphs: GraphsConfig = field(default_factory=GraphsConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
 
     @classmethod

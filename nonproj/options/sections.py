@@ -155,7 +155,7 @@ class DecodingConfig(Section, name="decoding"):
         ("none", "misc", "head"),
     )
     confidence: bool = flag(True, "estimate the probability that heads, labels and trees are correct")
-    graphs: bool = flag(True, "write enhanced graphs, if the model has learnt them")
+    graphs: bool = flag(True, "learn enhanced graphs, where the treebank has them in DEPS, and write them")
     sentences_by_trees: str | bool = option(
         "auto",
         "plain text: decide between doubtful sentences by the scores of their trees; auto: if under 5 % of training "
@@ -241,13 +241,6 @@ class TaggerConfig(Section, name="tagger"):
         10, "training epochs of the network that scores tags; 0: none", 0, 10**6, advanced=True
     )
     folds: int = integer(5, "number of folds for jackknifed tags of the training data", 2, 1000, advanced=True)
-
-
-@dataclass(frozen=True)
-class GraphsConfig(Section, name="graphs"):
-    """Enhanced graphs, for treebanks that have them in DEPS."""
-
-    epochs: int = integer(6, "training epochs of the classifier; 0: no enhanced graphs", 0, 10**6)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Another parser is another list: a stage of your own in the place of one of these
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
@@ -278,22 +278,14 @@ def collect(batch: Batch) -> Batch:
             )
         )
     if batch.request.graphs and batch.loaded.graphs is not None:
-        parses = _with_graphs(batch.loaded.graphs, batch.sentences, parses)
+        parses = list(map(_with_graph, itertools.repeat(batch.loaded.graphs), batch.sentences, parses))
     return batch._replace(parses=parses)
 
 
-def _with_graphs(model: GraphModel, sentences: Sequence[Sentence], parses: Sequence[Parse]) -> list[Parse]:
-    """Return parses with enhanced graphs."""
-    pairs = [
-        (own, tree) for own, parse in zip(sentences, parses, strict=True) for tree in (parse, *(parse.others or ()))
-    ]
-    heads, labels = [tree.decoded.heads.tolist() for _, tree in pairs], [tree.labels for _, tree in pairs]
-    graphs, found = iter(model.graphs([own for own, _ in pairs], heads, labels)), list[Parse]()
-    for parse in parses:
-        first = parse._replace(graph=next(graphs))
-        others = None if parse.others is None else tuple(tree._replace(graph=next(graphs)) for tree in parse.others)
-        found.append(first._replace(others=others))
-    return found
+def _with_graph(model: GraphModel, sentence: Sentence, parse: Parse) -> Parse:
+    """Return a parse with the enhanced graph of its tree, and those of other trees."""
+    others = None if parse.others is None else tuple(_with_graph(model, sentence, other) for other in parse.others)
+    return parse._replace(graph=model.graph(sentence, parse.decoded.heads.tolist(), parse.labels), others=others)
 
 
 def demanded_labels(batch: Batch) -> dict[int, int]:

@@ -22,8 +22,9 @@ from nonproj.errors import ModelError
 from nonproj.io.columns import FEATS, FORM, LEMMA, UPOS
 from nonproj.io.graphs import Graph, connected
 from nonproj.io.strings import SCRIPT, check_strings
-from nonproj.linear.hashing import coefficient, hash_texts
+from nonproj.linear.hashing import hash_texts, hash_words
 from nonproj.linear.state import Fitted, Schema, State
+from nonproj.linear.templates import Grammar, compile_templates, window_of
 from nonproj.linear.weights import check_table
 from nonproj.types import Int32s, Sentence
 
@@ -34,13 +35,16 @@ MARKERS = ("case", "mark", "cc")
 """Labels of words whose lemmas labels may have."""
 
 _PATH = re.compile(rf"([\^v]\S+)( [\^v]\S+){{0,{LONGEST - 1}}}")
-_TEMPLATE = re.compile(r"(=\S+|[0-4rn]\.\S+)( (=\S+|[0-4rn]\.\S+))*")
+_LABEL_TEMPLATE = re.compile(r"(=\S+|[0-4rn]\.\S+)( (=\S+|[0-4rn]\.\S+))*")
 
 N_CONTEXTS = 43
-_FACTORS = np.array([[coefficient(f"graphs {row} {i}") for i in range(N_CONTEXTS)] for row in range(3)], np.uint64)
-_KEY, _MIX = np.uint64(coefficient("graphs key")), np.uint64(coefficient("graphs mix"))
-_SHARES = (N_CONTEXTS, 30, 12)
-"""Features: how many of the contexts go with the path and the template, with the template, and with the label."""
+_ATTRIBUTES = [*(f"c{number}" for number in range(N_CONTEXTS)), "path", "template", "label"]
+_GRAMMAR = Grammar("graphs", ("a",), _ATTRIBUTES, (0, 0))
+_FEATURES = (("path", N_CONTEXTS), ("template", 30), ("label", 12))
+"""What features have beside one of the first contexts: path and template, template, or the label itself."""
+
+_TEMPLATES = [f"a.c{number} a.{name}" for name, count in _FEATURES for number in range(count)]
+_WINDOW = window_of(compile_templates(_TEMPLATES, _GRAMMAR), _GRAMMAR)
 
 
 class TreeWords:
@@ -126,11 +130,8 @@ class TreeWords:
         columns = self.tags, self.lemmas, self.feats, self.below
         return [
             *("", order, sides, str(min(abs(down - up), 10))),
-            *(each[down] for each in columns),
-            *(each[up] for each in columns),
-            *(each[middle] for each in columns),
-            *(f"{each[down]} {each[up]}" for each in columns),
-            *(f"{each[down]} {each[middle]}" for each in columns),
+            *(own[node] for node in (down, up, middle) for own in columns),
+            *(f"{own[down]} {own[node]}" for node in (up, middle) for own in columns),
             *(self.texts(word).get(f"{marker}.all", "") for word in (down, middle, up) for marker in MARKERS),
             *(order + self.labels[up], f"{order} {self.tags[down]} {self.tags[up]}", order + self.below[up]),
             *(f"{len(rivals)} {order}", " ".join(self.tags[node] for node in nodes), self.forms[down]),
@@ -226,30 +227,21 @@ class GraphModel(Fitted):
                 if own := {template: label for template, label in labels.items() if label}:
                     yield Candidate(nodes, path, named, own)
 
-    def graphs(
-        self, sentences: Sequence[Sentence], heads: Sequence[Sequence[int]], labels: Sequence[Sequence[str]]
-    ) -> list[Graph]:
-        """Return the graphs of sentences, given the heads and the labels of their trees."""
-        relative, plain, found = frozenset(self.relative), frozenset(self.plain), list[Graph]()
-        three = zip(sentences, heads, labels, strict=True)
-        trees = [TreeWords(sentence.rows, tree, names, relative) for sentence, tree, names in three]
-        listed = [list(self.candidates(words)) for words in trees]
-        places = features(
-            ((words, own) for words, each in zip(trees, listed, strict=True) for own in each), self.weights
-        )
+    def graph(self, sentence: Sentence, heads: Sequence[int], labels: Sequence[str]) -> Graph:
+        """Return the graph of a sentence, given the heads and the labels of its tree."""
+        words, names = TreeWords(sentence.rows, heads, labels, self.relative), list(labels)
+        graph = [[pair] if pair[1] in self.plain else [] for pair in zip(heads, labels, strict=True)]
+        candidates = list(self.candidates(words))
+        places = features(((words, own) for own in candidates), self.weights)
         scores = iter(self.weights[places].sum(axis=1, dtype=np.int64).tolist())
-        for words, candidates in zip(trees, listed, strict=True):
-            pairs, names = zip(words.heads[1:], words.labels[1:], strict=True), words.labels[1:]
-            graph = [[pair] if pair[1] in plain else [] for pair in pairs]
-            for own in candidates:
-                word, head = own.nodes[0], own.nodes[-1]
-                score, label = max(((next(scores), label) for label in own.labels.values()), key=lambda pair: pair[0])
-                if score > 0:
-                    graph[word - 1].append((head, label))
-                if head == words.heads[word]:
-                    names[word - 1] = label
-            found.append(connected([sorted(arcs) for arcs in graph], words.heads[1:], names))
-        return found
+        for own in candidates:
+            word, head = own.nodes[0], own.nodes[-1]
+            score, label = max(((next(scores), label) for label in own.labels.values()), key=lambda pair: pair[0])
+            if score > 0:
+                graph[word - 1].append((head, label))
+            if head == heads[word - 1]:
+                names[word - 1] = label
+        return connected([sorted(arcs) for arcs in graph], heads, names)
 
     def state(self) -> State:
         """Return the state from which `from_state` restores it."""
@@ -262,7 +254,7 @@ class GraphModel(Fitted):
         for texts in (list(values["paths"]), values["plain"], values["relative"], *values["paths"].values()):
             check_strings(texts, SCRIPT, owner)
         templates = [template for own in values["paths"].values() for template in own]
-        for kind, pattern, texts in (("path", _PATH, values["paths"]), ("template", _TEMPLATE, templates)):
+        for kind, pattern, texts in (("path", _PATH, values["paths"]), ("template", _LABEL_TEMPLATE, templates)):
             if wrong := next((text for text in texts if not pattern.fullmatch(text)), None):
                 raise ModelError(f"{owner} has a {kind} {wrong[:40]!r}")
         return cls(**values, weights=check_table(arrays["weights"], ("int16",), 8, owner, 28))
@@ -276,10 +268,7 @@ def features(candidates: Iterable[tuple[TreeWords, Candidate]], weights: np.ndar
         for template, label in labels.items():
             keys += [f"{path} {template}", template, label]
             numbers.append(number)
-    hashed = hash_texts(contexts).astype(np.uint64).reshape(-1, N_CONTEXTS)[numbers]
-    of_keys, found = hash_texts(keys).astype(np.uint64).reshape(-1, 3) * _KEY, list[np.ndarray]()
-    for column, size in enumerate(_SHARES):
-        mixed = hashed[:, :size] * _FACTORS[column, :size] + of_keys[:, column, None]
-        mixed ^= mixed >> np.uint64(32)
-        found.append((mixed * _MIX >> np.uint64(65 - len(weights).bit_length())).astype(np.int32))
-    return np.concatenate(found, axis=1)
+    atoms = hash_texts(contexts).reshape(-1, N_CONTEXTS)[numbers], hash_texts(keys).reshape(-1, len(_FEATURES))
+    places, shift = np.empty((len(numbers), len(_TEMPLATES)), np.int32), np.uint32(33 - len(weights).bit_length())
+    hash_words(_WINDOW, np.concatenate(atoms, axis=1).reshape(-1), len(_ATTRIBUTES), shift, places)
+    return places

@@ -5,6 +5,7 @@ Writes ``graphs.csv`` and ``graphs.md``; treebanks that are not measured keep th
 
 from __future__ import annotations
 
+import io
 import logging
 import subprocess
 import tempfile
@@ -15,12 +16,12 @@ from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.evaluation.universal import ud_scores
 from nonproj.io import conll
-from nonproj.io.graphs import Graph
+from nonproj.io.columns import DEPS
+from nonproj.io.graphs import Graph, read_graph
 from nonproj.kernels.interpreters import environment, python
 from nonproj.learning.graphs import learn_graphs, trees_of, with_graphs
 from nonproj.model.installed import DEFAULT, located
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.scoring.graphs import GraphModel, TreeWords
 from nonproj.types import Sentence
 from research.benchmarks.text import blocks, raw_text
@@ -85,10 +86,10 @@ def figures(setting: Setting, language: str) -> list[Row]:
     """Return the rows of a treebank."""
     learnt_from, test = files(setting, language)
     pairs, gold = with_graphs(conll.read(learnt_from)), list(conll.read(test, require_heads=True))
-    model = learn_graphs(pairs, Config().graphs.epochs, 0)
+    model = learn_graphs(pairs, 0)
     trees = [[[pair] for pair in zip(own.heads.tolist(), own.labels, strict=True)] for own in gold]
     ruled = [by_rule(words) for words, _ in trees_of(zip(gold, trees, strict=True))]
-    ours = model.graphs(gold, [own.heads.tolist() for own in gold], [own.labels for own in gold])
+    ours = [model.graph(own, own.heads.tolist(), own.labels) for own in gold]
     found = [scored(test, written(gold, graphs)) for graphs in (trees, ruled, ours)]
     found += from_text(parser_file(setting, language, model), test)
     size: Row = {"language": language, "sentences": len(pairs), "words": sum(len(own) for own, _ in pairs)}
@@ -124,10 +125,21 @@ def written(sentences: Iterable[Sentence], graphs: Iterable[Graph]) -> str:
 def scored(gold: Path, text: str) -> Row:
     """Return the scores of the graphs of a text, and its LAS."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "parsed.conllu"
-        path.write_text(text, encoding="utf-8")
-        scores = ud_scores(gold, path)
+        paths = Path(folder) / "gold.conllu", Path(folder) / "parsed.conllu"
+        paths[0].write_text("".join(map(collapsed, conll.read(gold))), encoding="utf-8")
+        paths[1].write_text("".join(map(collapsed, conll.read(io.StringIO(text)))), encoding="utf-8")
+        scores = ud_scores(*paths)
     return {name: scores[name]["f1"] for name in (*METRICS, "LAS")}
+
+
+def collapsed(sentence: Sentence) -> str:
+    """Return a sentence in which DEPS has arcs through empty nodes as arcs between words."""
+    lines = list(sentence.lines)
+    for place, arcs in zip(sentence.word_lines, read_graph(sentence) or (), strict=True):
+        cells = lines[place].split("\t")
+        cells[DEPS] = "|".join(f"{head}:{label}" for head, label in arcs)
+        lines[place] = "\t".join(cells)
+    return "".join(lines)
 
 
 def parser_file(setting: Setting, language: str, graphs: GraphModel) -> Path:
@@ -138,7 +150,7 @@ def parser_file(setting: Setting, language: str, graphs: GraphModel) -> Path:
         if language == BUNDLED and language not in setting.files:
             model = Model.load(located(DEFAULT))
         else:
-            config = configuration(setting, language, "grandparent").with_overrides({"graphs.epochs": 0})
+            config = configuration(setting, language, "grandparent").with_overrides({"decoding.graphs": False})
             sentences = list(conll.read(files(setting, language)[0], require_heads=True))
             model = train(sentences, config, run=RunOptions(jobs=2))
         model.add_component(GraphModel.name, graphs.state())

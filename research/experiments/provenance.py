@@ -169,7 +169,7 @@ def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
             config[section] = {key: value for key, value in config[section].items() if key not in names}
     if not text:
         config["decoding"]["sentences_by_trees"] = False  # it decides only in plain text
-    used = {"graphs": False, "segmenter": text, "encoder": config["encoder"]["folder"] is not None}
+    used = {"segmenter": text, "encoder": config["encoder"]["folder"] is not None}
     return {name: section for name, section in config.items() if used.get(name, True)}
 
 

@@ -69,11 +69,11 @@ def fixture_model() -> Model:
 
 def predicted(model: GraphModel, sentences: list[Sentence]) -> list[Graph]:
     """The graphs that a model predicts for gold trees."""
-    return model.graphs(sentences, [own.heads.tolist() for own in sentences], [own.labels for own in sentences])
+    return [model.graph(own, own.heads.tolist(), own.labels) for own in sentences]
 
 
 def test_graphs_of_gold_trees_are_learnt(pairs):
-    model, held_out = learn_graphs(pairs, 6, 0), pairs_of(read(with_graphs(treebank(100, 7))))
+    model, held_out = learn_graphs(pairs, 0), pairs_of(read(with_graphs(treebank(100, 7))))
     assert count_enhanced(pairs) > 50
     assert predicted(model, [own for own, _ in held_out]) == [graph for _, graph in held_out]
 
@@ -149,7 +149,7 @@ def test_every_graph_is_connected_whatever_the_tree(model, seed):
     labels = chance.choices(model.labels, k=len(rows))
     heads = [chance.randrange(word) for word in range(1, len(rows) + 1)]
     graphs = model.loaded(GraphModel)
-    [graph] = graphs.graphs([replace(read(treebank(1))[0], rows=rows)], [heads], [labels])
+    graph = graphs.graph(replace(read(treebank(1))[0], rows=rows), heads, labels)
     assert naive.is_connected(graph)
     assert all(head != word for word, arcs in enumerate(graph, 1) for head, _ in arcs)
 
@@ -158,7 +158,7 @@ def test_without_graphs_models_and_parses_are_as_before(model):
     text = treebank(60)
     none, off = (
         train(read(text), Config().with_overrides(SMALL)),
-        Config().with_overrides({**SMALL, "graphs.epochs": 0}),
+        Config().with_overrides({**SMALL, "decoding.graphs": False}),
     )
     assert "graphs" not in none.components and "graphs" in model.components
     assert "graphs" not in train(read(with_graphs(text)), off).components
