@@ -287,6 +287,7 @@ def add_decoding(parser: Arguments) -> None:
     add("--search-limit", type=integer, metavar="N", help="work limit, in Viterbi transitions per word")
     text = "decode over all arcs, without pruning, so certificates hold for the whole model"
     add("--full", action=optional, help=text)
+    add("--graphs", action=optional, help="write enhanced graphs, if the model has learnt them (default: yes)")
     text = "in plain text, let trees decide between doubtful sentences (default: if the treebank has no punctuation)"
     add("--sentences-by-trees", action=optional, help=text)
 

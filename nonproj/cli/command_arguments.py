@@ -160,7 +160,7 @@ def add_parse(parser: Arguments) -> None:
     text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
     text += " of several files, those that are complete are skipped"
     add("--resume", action="store_true", help=text)
-    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
+    text = "enhanced dependencies and empty nodes of the input: keep or drop them, in all sentences (default: drop)"
     add("--deps", choices=("keep", "drop"), default="drop", help=text, rare=True)
     add_plain_text(parser)
     add_reading(parser)

@@ -12,6 +12,7 @@
 - `network`: the network over arcs and labels
 - `confidence`: the classifier of right and wrong arcs
 - `crossing`: the costs of crossed arcs
+- `graphs`: enhanced graphs
 - `encoder`: a pretrained encoder, fine-tuned
 - `parser`: the averaged perceptron over parts
 - `continuing`: continuing a model on other sentences: what stays, and which options may differ

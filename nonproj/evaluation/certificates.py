@@ -157,7 +157,7 @@ def annotate(
             from nonproj.dual.proofs import as_line
 
             proof = as_line(parse.proof)
-        place, enhanced = (sentence.path, sentence.line), count_enhanced(sentence)
+        place, enhanced = (sentence.path, sentence.line), count_enhanced(sentence) if parse.graph is None else (0, 0)
         on_record(ParseRecord(*place, len(sentence), parse.unknown_tags, numbers, proof, enhanced))
         for rank, tree in enumerate(trees, 1):
             lines: dict[str, object] = {"rank": rank} if several else {}
@@ -165,7 +165,7 @@ def annotate(
                 lines |= statistics(tree)
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
-            yield *with_confidence(sentence, tree, confidence), as_comments(lines)
+            yield *with_confidence(sentence, tree, confidence), as_comments(lines), tree.graph
 
 
 def as_comments(figures: Mapping[str, object]) -> dict[str, str]:

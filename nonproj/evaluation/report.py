@@ -138,7 +138,8 @@ def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]])
         return "\n".join(lines) + "\n"
     lines = [f"A: {names[0]}", f"B: {names[1]}", "F1 scores, per cent", "", _row("", "A", "B", "A - B")]
     for metric, score in scores[0].items():
-        lines.append(_row(metric, *_cells((score["f1"], scores[1][metric]["f1"]))))
+        if metric in scores[1]:
+            lines.append(_row(metric, *_cells((score["f1"], scores[1][metric]["f1"]))))
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@
 - `checks`: validation of a sentence's lines
 - `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu
 - `tables`: sentences as lines of JSON, Parquet files and data frames
+- `graphs`: enhanced graphs in DEPS, with empty nodes
 - `columns`: the columns that a treebank fills
 - `masking`: words that a treebank withholds
 - `splitting`: splits a treebank into pieces for workers, at sentence boundaries

@@ -155,6 +155,37 @@ class CrossingHyperparameters:
     unit: float = 0.1
 
 
+@dataclass(frozen=True)
+class GraphHyperparameters:
+    """Learning enhanced graphs.
+
+    Attributes
+    ----------
+    min_words : int
+        Words whose arcs differ from the tree's, without which no graphs are learnt.
+    templates : int
+        Maximum number of templates of the labels of a path.
+    plain : int
+        A label with this number of arcs, all of which are in the graphs, too, needs no classifier.
+    sentences, at_once : int
+        Maximum number that the classifier learns from, and number whose features are hashed together.
+    bits : int
+        The classifier has ``2 ** bits`` weights.
+    epochs : int
+    learning_rate : float
+        Of AdaGrad.
+    """
+
+    min_words: int = 20
+    templates: int = 16
+    plain: int = 10
+    sentences: int = 20_000
+    at_once: int = 500
+    bits: int = 20
+    epochs: int = 6
+    learning_rate: float = 0.1
+
+
 TREEBANK, PRUNER, AUXILIARY = TreebankHyperparameters(), PrunerHyperparameters(), AuxiliaryHyperparameters()
-CONFIDENCE, CROSSING = ConfidenceHyperparameters(), CrossingHyperparameters()
+CONFIDENCE, CROSSING, GRAPHS = ConfidenceHyperparameters(), CrossingHyperparameters(), GraphHyperparameters()
 CONTINUED = ContinuedHyperparameters()

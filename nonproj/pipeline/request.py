@@ -41,6 +41,8 @@ class Request:
         One of `nonproj.io.constraints.SOURCES`.
     confidence : bool
         Whether to estimate confidence, if the model has a classifier.
+    graphs : bool
+        Whether each parse has an enhanced graph, if the model has learnt them.
     proofs : bool
         Whether each parse has a proof.
     encoder : bool
@@ -62,6 +64,7 @@ class Request:
     full: bool
     constraints: str
     confidence: bool
+    graphs: bool
     proofs: bool
     encoder: bool
     by_trees: bool
@@ -94,6 +97,7 @@ def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", pr
         full=decoding.full,
         constraints=decoding.constraints,
         confidence=decoding.confidence,
+        graphs=decoding.graphs,
         proofs=proofs,
         encoder=True,
         by_trees=model.meta.get("unpunctuated", False) if by_trees == "auto" else bool(by_trees),

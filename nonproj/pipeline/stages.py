@@ -28,6 +28,7 @@ from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space,
 from nonproj.parts.space import part_space
 from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parses import Parse
+from nonproj.scoring.graphs import GraphModel
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join, join_rows, join_words
 from nonproj.scoring.scorer import score_pairs
@@ -36,7 +37,7 @@ from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.projective import is_projective
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, Float64s, Int64s
+from nonproj.types import ArcSpace, Float64s, Int64s, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
@@ -272,7 +273,15 @@ def collect(batch: Batch) -> Batch:
                 proof=batch.proofs[i] if batch.proofs else None,
             )
         )
+    if batch.request.graphs and batch.loaded.graphs is not None:
+        parses = list(map(_with_graph, itertools.repeat(batch.loaded.graphs), batch.sentences, parses))
     return batch._replace(parses=parses)
+
+
+def _with_graph(model: GraphModel, sentence: Sentence, parse: Parse) -> Parse:
+    """Return a parse with the enhanced graph of its tree, and those of other trees."""
+    others = None if parse.others is None else tuple(_with_graph(model, sentence, other) for other in parse.others)
+    return parse._replace(graph=model.graph(sentence, parse.decoded.heads.tolist(), parse.labels), others=others)
 
 
 def demanded_labels(batch: Batch) -> dict[int, int]:

@@ -19,7 +19,7 @@ from nonproj.errors import NonprojError
 from research.experiments.runner import EXPERIMENTS, run_all
 from research.experiments.setting import LANGUAGES, RESULTS, ROOT, ExperimentSettings
 
-PAGES = ("confidence", "text", "crossing", "neural", "annotating", "audit", "proofs")
+PAGES = ("confidence", "text", "crossing", "neural", "annotating", "audit", "proofs", "graphs")
 """Modules with a page of their own, run only if named.
 
 Each has ``LANGUAGES``, the treebanks that it measures by default, perhaps ``ALL`` that it can, and ``measure(setting,

@@ -23,7 +23,7 @@ from nonproj.types import Sentence
 from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
-from research.experiments.setting import ROOT, Setting, model_file, treebank
+from research.experiments.setting import ROOT, ExperimentSettings, model_file, treebank
 from research.experiments.store import Row, known, write_rows
 
 LANGUAGES = ("danish", "dutch", "basque", "greek", "turkish", "latin", "gothic", "uyghur", "wolof")
@@ -46,7 +46,7 @@ other parsers, which `python -m research.experiments.crossing` adds. [History](.
 crossed arcs were chosen, and what else was tried."""
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one, and write the page."""
     for language in languages:
         model, gold = model_file(setting, language, "grandparent"), treebank(setting, language)[1]

@@ -25,7 +25,7 @@ ENCODERS = ("neural",)
 
 def commands() -> dict[str, list[str]]:
     """Return the arguments of Python that make each page or section, by its name in `sections`, in order."""
-    names = ("text", "audit", "proofs", "annotating", "confidence", *EXPERIMENTS)
+    names = ("text", "audit", "proofs", "annotating", "confidence", "graphs", *EXPERIMENTS)
     found = {name: ["-m", "research.experiments", name] for name in names}
     found |= {name: ["-m", "systems.experiments", name] for name in ("lexicalised", "constituency", "mrf")}
     return found | {name: ["-m", "research.experiments", name] for name in ENCODERS}

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from nonproj.components.preparation import LEARNING
+from nonproj.learning.hyperparameters import GRAPHS
 from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
@@ -47,7 +48,7 @@ EARLIER = "**Measured on an earlier version**"
 """Mark on a page: the ingredients that follow, up to a full stop, have changed since."""
 
 _RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
-_IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features": ("folder",)}
+_IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features": ("folder",), "decoding": ("graphs",)}
 """Options that are file names, or change nothing for whole trees."""
 
 
@@ -223,6 +224,13 @@ def _proofs() -> Ingredients:
     return found._replace(configuration=digest([_constants(module), found.configuration]))
 
 
+def _graphs() -> Ingredients:
+    """Return the ingredients of the page about enhanced graphs."""
+    module = importlib.import_module("research.experiments.graphs")
+    found = of_models([(language, "grandparent") for language in module.LANGUAGES], text=True)
+    return found._replace(configuration=digest([_constants(module), asdict(GRAPHS), found.configuration]))
+
+
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
     options = {name.replace("__", "."): value for name, value in changes.items()}
     return lambda: of_models([(language, "grandparent") for language in languages], options, text=text)
@@ -238,6 +246,7 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
     "proofs": _proofs,
+    "graphs": _graphs,
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 

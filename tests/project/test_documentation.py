@@ -35,6 +35,7 @@ RUN_HERE = [
     "README.md",
     "docs/coming-from.md",
     "docs/confidence.md",
+    "docs/graphs.md",
     "docs/constraints.md",
     "docs/nbest.md",
     "docs/python.md",
