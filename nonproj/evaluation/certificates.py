@@ -165,7 +165,8 @@ def annotate(
                 lines |= statistics(tree)
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
-            yield *with_confidence(sentence, tree, confidence), as_comments(lines), tree.graph
+            own, heads, names = with_confidence(sentence, tree, confidence)
+            yield own, heads, names, as_comments(lines), tree.graph if (heads >= 0).all() else None
 
 
 def as_comments(figures: Mapping[str, object]) -> dict[str, str]:

@@ -35,7 +35,7 @@ MARKERS = ("case", "mark", "cc")
 """Labels of words whose lemmas labels may have."""
 
 _PATH = re.compile(rf"([\^v]\S+)( [\^v]\S+){{0,{LONGEST - 1}}}")
-_LABEL_TEMPLATE = re.compile(r"(=\S+|[0-4rn]\.\S+)( (=\S+|[0-4rn]\.\S+))*")
+_LABEL_TEMPLATE = re.compile(r"(=[^\s|]+|[0-4rn]\.\S+)( (=[^\s|]+|[0-4rn]\.\S+))*")
 
 N_CONTEXTS = 43
 _ATTRIBUTES = [*(f"c{number}" for number in range(N_CONTEXTS)), "path", "template", "label"]
@@ -86,7 +86,7 @@ class TreeWords:
                     texts["form"] = self._fixed(own[0], self.forms)
                     found |= {f"{marker}.{name}": text for name, text in texts.items() if _is_of_letters(text)}
             items = (item.partition("=") for item in self.feats[word].split("|"))
-            self._texts[word] = found | {name: value.lower() for name, _, value in items if value}
+            self._texts[word] = found | {name: value.lower() for name, _, value in items if _is_of_letters(value)}
         return self._texts[word]
 
     def _fixed(self, word: int, texts: Sequence[str]) -> str:

@@ -57,9 +57,9 @@ graphs are learnt with the default options, from the training file (English EWT,
 
 Three rows are about the gold trees of the test file, with its tags and lemmas: a copy of the tree in DEPS; a *rule*,
 which adds lemmas of `case`, `mark` and `cc` and the feature Case to labels, and an arc from the head of the first
-conjunct to each other; and nonproj. Two are about raw text, the parser being trained on the same sentences (the model
-`english` of the package for English): its tree in DEPS, and its graphs; LAS is that of the same output, which has
-universal labels only.
+conjunct to each other; and nonproj. Two are about raw text, the parser being trained on the same sentences (for English
+it is the model `english` of the package, whose weights are rounded): its tree in DEPS, and its graphs. LAS, of
+universal labels, is that of the same output.
 
 `python -m research.experiments graphs` makes this page.
 """
