@@ -165,8 +165,8 @@ def annotate(
                 lines |= statistics(tree)
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
-            own, heads, names = with_confidence(sentence, tree, confidence)
-            yield own, heads, names, as_comments(lines), tree.graph if (heads >= 0).all() else None
+            graph = None if confidence.minimum else tree.graph
+            yield *with_confidence(sentence, tree, confidence), as_comments(lines), graph
 
 
 def as_comments(figures: Mapping[str, object]) -> dict[str, str]:

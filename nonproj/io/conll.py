@@ -182,9 +182,8 @@ def replace(
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
     texts = [str(head) if head >= 0 else "_" for head in given]
-    graph = None if deps == KEEP else graph
-    cells, empty = ([""] * n, []) if graph is None else as_columns(graph)
-    drop = graph is not None or deps == DROP or (deps != KEEP and not has_tree(sentence, given, names))
+    cells, empty = ([""] * n, []) if graph is None or deps == KEEP else as_columns(graph)
+    drop = deps == DROP or (deps != KEEP and (graph is not None or not has_tree(sentence, given, names)))
     if drop and deps is None and graph is None and any(count_enhanced(sentence)):
         message = "enhanced dependencies and empty nodes belong to the tree of the input and are left out"
         warnings.warn(f"{message}; nonproj.write(..., deps='keep') keeps them", stacklevel=2)

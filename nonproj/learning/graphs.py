@@ -143,9 +143,9 @@ def learn_graphs(pairs: Sequence[Pair], seed: int) -> GraphModel:
     """Return a model of graphs."""
     model, gold, places = learn_paths(pairs), list[bool](), list[np.ndarray]()
     pairs = pairs[:: 1 + len(pairs) // GRAPHS.sentences]
-    for begin in range(0, len(pairs), GRAPHS.at_once):
+    for begin in range(0, len(pairs), 500):  # the memory of their texts is limited
         listed = list[tuple[TreeWords, Candidate]]()
-        for words, graph in trees_of(pairs[begin : begin + GRAPHS.at_once], model.relative):
+        for words, graph in trees_of(pairs[begin : begin + 500], model.relative):
             for own in model.candidates(words):
                 right = dict(graph[own.nodes[0] - 1]).get(own.nodes[-1])
                 gold += [label == right for label in own.labels.values()]

@@ -167,8 +167,8 @@ class GraphHyperparameters:
         Maximum number of templates of the labels of a path.
     plain : int
         A label with this number of arcs, all of which are in the graphs, too, needs no classifier.
-    sentences, at_once : int
-        Maximum number that the classifier learns from, and number whose features are hashed together.
+    sentences : int
+        Maximum number that the classifier learns from.
     bits : int
         The classifier has ``2 ** bits`` weights.
     epochs : int
@@ -180,7 +180,6 @@ class GraphHyperparameters:
     templates: int = 16
     plain: int = 10
     sentences: int = 20_000
-    at_once: int = 500
     bits: int = 20
     epochs: int = 6
     learning_rate: float = 0.1

@@ -168,7 +168,7 @@ class ParsedSentence:
     def picture(self) -> Picture:
         """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
         sure = self.confidence
-        return picture_of(self.sentence, self.decoded.heads, self.labels, confidence=sure and sure.heads)
+        return picture_of(self.sentence, self.decoded.heads, self.labels, None, sure and sure.heads, self.parse.graph)
 
     def __repr__(self) -> str:
         state = "certified" if self.certified else f"gap {self.gap:.3g}"

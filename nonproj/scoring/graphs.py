@@ -253,10 +253,9 @@ class GraphModel(Fitted):
         owner = f"the component '{cls.name}'"
         for texts in (list(values["paths"]), values["plain"], values["relative"], *values["paths"].values()):
             check_strings(texts, SCRIPT, owner)
-        templates = [template for own in values["paths"].values() for template in own]
-        for kind, pattern, texts in (("path", _PATH, values["paths"]), ("template", _LABEL_TEMPLATE, templates)):
-            if wrong := next((text for text in texts if not pattern.fullmatch(text)), None):
-                raise ModelError(f"{owner} has a {kind} {wrong[:40]!r}")
+        for path, templates in values["paths"].items():
+            if not _PATH.fullmatch(path) or not all(map(_LABEL_TEMPLATE.fullmatch, templates)):
+                raise ModelError(f"{owner} has a path {path[:40]!r}, or a template of it, that is none")
         return cls(**values, weights=check_table(arrays["weights"], ("int16",), 8, owner, 28))
 
 

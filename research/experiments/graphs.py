@@ -135,7 +135,7 @@ def scored(gold: Path, text: str) -> Row:
 def collapsed(sentence: Sentence) -> str:
     """Return a sentence in which DEPS has arcs through empty nodes as arcs between words."""
     lines = list(sentence.lines)
-    for place, arcs in zip(sentence.word_lines, read_graph(sentence) or (), strict=True):
+    for place, arcs in zip(sentence.word_lines, read_graph(sentence) or (), strict=False):
         cells = lines[place].split("\t")
         cells[DEPS] = "|".join(f"{head}:{label}" for head, label in arcs)
         lines[place] = "\t".join(cells)
@@ -149,11 +149,10 @@ def parser_file(setting: ExperimentSettings, language: str, graphs: GraphModel) 
         path.parent.mkdir(parents=True, exist_ok=True)
         if language == BUNDLED and language not in setting.files:
             model = Model.load(located(DEFAULT))
+            model.add_component(GraphModel.name, graphs.state())
         else:
-            config = configuration(setting, language, "grandparent").with_overrides({"decoding.graphs": False})
             sentences = list(conll.read(files(setting, language)[0], require_heads=True))
-            model = train(sentences, config, run=RunOptions(jobs=2))
-        model.add_component(GraphModel.name, graphs.state())
+            model = train(sentences, configuration(setting, language, "grandparent"), run=RunOptions(jobs=2))
         model.save(path)
     return path
 

@@ -9,9 +9,12 @@ import warnings
 import naive_graphs as naive
 import pytest
 
+from nonproj.cli.main import main
 from nonproj.errors import DataError
 from nonproj.io import conll
 from nonproj.io.graphs import as_columns, connected, read_graph
+from nonproj.pictures.content import TreeArc, picture_of
+from nonproj.pictures.terminal import to_terminal
 
 TEXT = """# sent_id = 1
 1	Mary	Mary	PROPN	_	_	2	nsubj	2:nsubj	_
@@ -129,3 +132,15 @@ def test_graphs_of_treebanks_are_read_as_by_definition(released):
             assert connected(graph, sentence.heads.tolist(), sentence.labels) == graph
             cells, empty = as_columns(graph)
             assert len(cells) == len(sentence) and all(cell for _, cell in empty)
+
+
+def test_pictures_have_arcs_that_are_not_in_the_tree_below(tmp_path):
+    path, target = tmp_path / "parsed.conllu", tmp_path / "tree.svg"
+    path.write_text(with_deps("0:x", "1:x|3:y", "1:x"), encoding="utf-8")
+    for name in ("tree.svg", "tree.tex"):
+        assert main(["show", str(path), "--sentence", "1", "-o", str(tmp_path / name)]) == 0
+    assert target.read_text(encoding="utf-8").count('class="arc enhanced"') == 1
+    assert "edge below" in (tmp_path / "tree.tex").read_text(encoding="utf-8")
+    picture = picture_of(only(path.read_text(encoding="utf-8")), graph=[[(0, "x")], [(1, "x"), (3, "y")], [(1, "x")]])
+    assert picture.below == [TreeArc(3, 2, "y", "enhanced")]
+    assert to_terminal(picture) == to_terminal(picture._replace(below=[]))
