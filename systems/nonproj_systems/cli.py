@@ -24,7 +24,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train phrase-based translation, and translate with a proof of optimality",
     ),
     "tsp": ("nonproj_systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
-    "tags": ("nonproj_systems.joint_tags.command", "tag and parse with a model of nonproj, tags and trees together"),
     "mrf": ("nonproj_systems.mrf.command", "find the most probable labels of a Markov random field (UAI file)"),
 }
 """For each command its module, with ``add_arguments`` and ``run``, and its description."""

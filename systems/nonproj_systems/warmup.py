@@ -10,7 +10,6 @@ import numpy as np
 from nonproj.cli.warmup import sentences
 from nonproj.components.trainer import train
 from nonproj.options.config import Config
-from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj_systems.constituency import model as phrase_models
 from nonproj_systems.constituency.brackets import parse_tree
@@ -20,12 +19,8 @@ from nonproj_systems.constituency.joint_dependencies import GAMMA, JointParser
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.parser import METHODS
 from nonproj_systems.constituency.parser import Parser as PhraseParser
-from nonproj_systems.joint_tags import parser as joint_tags
-from nonproj_systems.joint_tags.space import joint_problem, joint_score, joint_space, joint_types, no_chain
-from nonproj_systems.mrf.cover import make_forests, single_edges
 from nonproj_systems.mrf.inference import infer
 from nonproj_systems.mrf.model import MRF
-from nonproj_systems.mrf.oracles import ForestOracle
 from nonproj_systems.programs.column_generation import price_and_cut
 from nonproj_systems.programs.price_and_cut import PricingParser
 from nonproj_systems.translation import model as translation_models
@@ -56,22 +51,8 @@ WORDS, TAGS = ["the", "dog", "see", "cat"], ["DT", "NN", "VB", "NN"]
 
 def warm_up() -> None:
     """Call every kernel of the systems."""
-    for system in (tag_jointly, parse_phrases, infer_labels, price, translate, find_tours):
+    for system in (parse_phrases, infer_labels, price, translate, find_tours):
         system()
-
-
-def tag_jointly() -> None:
-    """Decide tags and trees together, without and with parts of third order."""
-    for parts in ("grandparent", "third"):
-        model = train(sentences() * 2, Config().with_overrides(SMALL | {"parts": parts}))
-        parser = joint_tags.joint_parser(model, None, "all", joint_tags.CandidateOptions(1.0, 1e9, 3))
-        for _ in parser.parse_all(sentences()):
-            pass
-        types = joint_types(model.config.parts)
-        assert types is not None
-        space, own = joint_space(full_arc_space(2), [1, 2, 1], types)
-        problem = joint_problem(space, own, np.zeros(len(own)), no_chain(space))
-        joint_score(problem, [-1, 0, 1], [0, 1, 0])
 
 
 def parse_phrases() -> None:
@@ -94,18 +75,10 @@ def parse_phrases() -> None:
 
 
 def infer_labels() -> None:
-    """Infer the labels of a ring and of a complete graph, where clusters of longer cycles and triangles are added."""
-    rng = np.random.default_rng(0)
-    ring = MRF(list(0.1 * rng.normal(size=(5, 2))), [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [-np.eye(2)] * 5)
-    edges = np.argwhere(np.triu(np.ones((8, 8), bool), 1))
-    complete = MRF(list(rng.normal(size=(8, 3))), edges, list(rng.normal(size=(len(edges), 3, 3))))
-    for field in (ring, complete):
-        infer(field, exact=True)
-    infer(ring, "trees", max_iterations=3)
-    oracle = ForestOracle(ring, make_forests(ring, single_edges(ring)), 0)
-    scores = np.zeros(len(oracle.view))
-    oracle(scores)
-    oracle.marginals(scores, 1.0)
+    """Infer the labels of a ring by both methods."""
+    ring = MRF([[0.0, 0.1]] * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [-np.eye(2)] * 5)
+    for method in ("trws", "trees"):
+        infer(ring, method, exact=True)
 
 
 def price() -> None:

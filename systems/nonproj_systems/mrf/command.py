@@ -15,9 +15,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE.uai", help="a field in UAI format, with functions of one or two variables")
     add("-o", "--output", metavar="OUT.MPE", help="output file of labels, in the UAI result format")
-    text = "auto: message passing, then reduction, variable elimination and clusters (default); "
-    text += "trws: message passing alone; trees: the subgradient method over spanning trees"
-    add("--method", choices=("auto", "trws", "trees"), default="auto", help=text)
+    text = "trws: message passing (default); trees: the subgradient method over spanning trees"
+    add("--method", choices=("trws", "trees"), default="trws", help=text)
     add("--exact", action="store_true", help="close remaining gaps by branch and bound")
     add("--seconds", type=_seconds, metavar="SECONDS", help="limit on processor time, checked between steps")
     add("--iterations", type=_positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
@@ -44,10 +43,6 @@ def _seconds(text: str) -> float:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; scores are natural logarithms of the product of the functions."""
-    from nonproj.errors import ConfigError
-
-    if options.exact and options.method != "auto":
-        raise ConfigError("--exact", f"the method {options.method} cannot branch; use auto")
     from nonproj_systems.mrf.inference import infer
     from nonproj_systems.mrf.uai import read_uai, write_mpe
 
@@ -71,8 +66,7 @@ def run(options: argparse.Namespace) -> int:
         "bound": found.bound,
         "status": found.status,
         "iterations": found.iterations,
-        "clusters": found.clusters,
-        "branches": found.branches,
+        "searched": found.searched,
         "seconds": round(found.seconds, 3),
     }
     # Labels on standard output stay alone there.
