@@ -51,8 +51,8 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
 
     Examples
     --------
-    >>> options = parse_arguments(["tsp", "--no-cuts", "berlin52.tsp"])
-    >>> options.command, options.files, options.no_cuts
+    >>> options = parse_arguments(["tsp", "--json", "berlin52.tsp"])
+    >>> options.command, options.files, options.json
     ('tsp', ['berlin52.tsp'], True)
     """
     parser = build_parser(next((word for word in words if not word.startswith("-")), ""))

@@ -29,14 +29,8 @@ from nonproj_systems.translation.graph import phrase_bonus, prune
 from nonproj_systems.translation.language_model import score_words
 from nonproj_systems.translation.refinement import refine, search
 from nonproj_systems.translation.template import make_graph
-from nonproj_systems.tsp.cutting import fix_edges
 from nonproj_systems.tsp.instance import make_instance
-from nonproj_systems.tsp.one_tree import minimum_one_tree, new_one_tree
-from nonproj_systems.tsp.preconditioner import plain, precondition
-from nonproj_systems.tsp.separation import cut_tree
 from nonproj_systems.tsp.solver import Options, solve
-from nonproj_systems.tsp.sparse import NO_CUTS
-from nonproj_systems.tsp.sparse import make_graph as sparse_graph
 
 SMALL = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits", "tagger.bits"), 12)
 SMALL |= dict.fromkeys(("training.epochs", "pruner.epochs", "tagger.epochs"), 1)
@@ -103,18 +97,10 @@ def translate() -> None:
 
 
 def find_tours() -> None:
-    """Find the shortest tour of two triangles joined by three paths, which no bound of 1-trees proves without branches.
-
-    Then separate cuts, and evaluate bounds by themselves.
-    """
+    """Find the shortest tour of two triangles joined by three paths, which takes branches to prove."""
     edges = np.array([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (0, 6), (3, 6), (1, 7), (4, 7), (2, 8), (5, 8)])
     lengths = np.full((9, 9), 90)
     lengths[edges[:, 0], edges[:, 1]] = lengths[edges[:, 1], edges[:, 0]] = 10
     for k in range(9):
         lengths = np.minimum(lengths, lengths[:, [k]] + lengths[k])
-    instance = make_instance(lengths)
-    solve(instance, Options(kicks=10))
-    fix_edges(sparse_graph(instance.weights, np.ones((9, 9), bool)), NO_CUTS, np.zeros(9), 100.0)
-    cut_tree(3, np.array([0, 1]), np.array([1, 2]), np.ones(2))
-    precondition(plain(9), np.zeros(9))
-    minimum_one_tree(np.zeros((9, 9)), new_one_tree(9))
+    solve(make_instance(lengths), Options(kicks=10))
