@@ -114,11 +114,11 @@ def solve(instance: Instance, options: Options = Options()) -> TourResult:  # no
         """Return the processor seconds so far, without those of compiling."""
         return max(time.process_time() - began - (compiling.seconds - compiled), 0.0)
 
-    near = neighbour_lists(np.zeros((n, n)), instance.weights)
+    near = neighbour_lists(instance.weights)
     value, tour = search_tour(instance, near, 10 * n, seed=options.seed)
     found = TourResult(tour, value, -math.inf)
     marginal = _bound_root(instance, found, max(options.seconds - spent(), 0.0))
-    near, target = neighbour_lists(marginal, instance.weights), math.ceil(found.bound - 1e-6)
+    target = math.ceil(found.bound - 1e-6)
     value, tour = search_tour(instance, near, options.kicks * n, target, options.seed, tour)
     if value < found.value:
         found.value, found.tour = value, tour

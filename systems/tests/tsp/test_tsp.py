@@ -102,7 +102,7 @@ def test_local_search_reports_the_length_of_its_tour():
     for seed in chosen:
         instance = draw(seed, 5 + seed % 25)
         n = len(instance.weights)
-        near = neighbour_lists(np.zeros((n, n)), instance.weights)
+        near = neighbour_lists(instance.weights)
         start = np.random.default_rng(seed).permutation(n)
         length, tour = search_tour(instance, near, 30, seed=seed, start=start)
         assert is_tour(instance, tour) and instance.length(tour) == length <= instance.length(start)
