@@ -22,7 +22,7 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "constituency": _of("constituency", _script("fetch_brackets", "DIGEST")),
     "lexicalised": _of("lexicalised", _script("fetch_brackets", "DIGEST"), Config()),
     "mrf": _of("mrf", lambda: None),
-    "translation": _of("translation translation_page", _script("fetch_translation", "FILES")),
+    "translation": _of("translation", _script("fetch_translation", "FILES")),
     "tsp": _of("tsp", _script("tsplib", "PROBLEMS")),
 }
 """The ingredients of each page, as this version has them; none where the package is not installed."""

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from nonproj.cli.values import positive, seconds
 from nonproj.io.terminal import unescaped
 
 
@@ -18,27 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "trws: message passing (default); trees: the subgradient method over spanning trees"
     add("--method", choices=("trws", "trees"), default="trws", help=text)
     add("--exact", action="store_true", help="close remaining gaps by branch and bound")
-    add("--seconds", type=_seconds, metavar="SECONDS", help="limit on processor time, checked between steps")
-    add("--iterations", type=_positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
+    add("--seconds", type=seconds, metavar="SECONDS", help="limit on processor time, checked between steps")
+    add("--iterations", type=positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
     add("--json", action="store_true", help="print all figures as JSON")
-
-
-def _positive(text: str) -> int:
-    """Return a positive integer."""
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 10**9):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    """Return a time."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
-    return seconds
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     from nonproj_systems.mrf.uai import read_uai, write_mpe
 
     field = read_uai(options.file)
-    seconds = {} if options.seconds is None else {"seconds": options.seconds}
+    limit = {} if options.seconds is None else {"seconds": options.seconds}
     with _Bar(options) as bar:
         found = infer(
             field,
@@ -55,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
             exact=options.exact,
             max_iterations=options.iterations,
             progress=bar.update,
-            **seconds,
+            **limit,
         )
     if options.output and found.value > float("-inf"):
         write_mpe(found.labels, options.output)

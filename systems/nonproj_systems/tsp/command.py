@@ -7,6 +7,7 @@ import json
 import math
 import sys
 
+from nonproj.cli.values import positive, seconds
 from nonproj.errors import ConfigError, DependencyError, needs
 
 
@@ -18,33 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--picture", metavar="PNG", help="draw the tour, the 1-tree and the course of the bound; for one FILE only")
     add("--json", action="store_true", help="print results, tours included, as lines of JSON")
     text = "limit on processor time per problem; the best tour and bound found are reported (default: none)"
-    add("--seconds", type=_seconds, default=math.inf, metavar="S", help=text)
+    add("--seconds", type=seconds, default=math.inf, metavar="S", help=text)
     add(
         "--kicks",
-        type=_count,
+        type=positive,
         default=1000,
         metavar="K",
         help="number of kicks of the local search per city (default: 1000)",
     )
-    add("--seed", type=_count, default=1, metavar="N", help="seed of the local search (default: 1)")
-
-
-def _seconds(text: str) -> float:
-    """Return a time."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0.0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds
-
-
-def _count(text: str) -> int:
-    """Return a number that may be 0."""
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 999999999")
-    return int(text)
+    add("--seed", type=positive, default=1, metavar="N", help="seed of the local search (default: 1)")
 
 
 def run(options: argparse.Namespace) -> int:

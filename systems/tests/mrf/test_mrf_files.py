@@ -172,8 +172,8 @@ def test_a_field_without_a_solution_is_no_error(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--seconds", "0"], "nonproj-systems mrf: argument --seconds: '0' is not a positive number of seconds"),
-        (["--iterations", "-1"], "nonproj-systems mrf: argument --iterations: -1 is not a positive integer"),
+        (["--seconds", "0"], "nonproj-systems mrf: argument --seconds: '0' is not a number of seconds"),
+        (["--iterations", "-1"], "nonproj-systems mrf: argument --iterations: '-1' is not a positive integer"),
         (["--methods", "trws"], "nonproj-systems mrf: unknown option --methods; did you mean --method?"),
     ],
 )
