@@ -14,7 +14,6 @@ from nonproj.pipeline.parser import Parser
 from nonproj_systems.constituency import model as phrase_models
 from nonproj_systems.constituency.brackets import parse_tree
 from nonproj_systems.constituency.collins import Collins
-from nonproj_systems.constituency.hypergraph import max_marginals
 from nonproj_systems.constituency.joint_dependencies import GAMMA, JointParser
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.parser import METHODS
@@ -57,9 +56,6 @@ def parse_phrases() -> None:
         parser.parse(WORDS, method)
     grammar = LexicalisedParser(Collins.train(trees, 1))
     grammar.parse(WORDS, TAGS)
-    graph = grammar.chart(WORDS, TAGS)
-    assert graph is not None
-    max_marginals(graph, np.zeros(graph.arc.max() + 1))
     without = {"parts": ["arc"], "tagger.epochs": 0, "labeler.epochs": 0}
     dependencies = Parser(train(sentences(), Config().with_overrides(SMALL | without)))
     for exact in (False, True):
