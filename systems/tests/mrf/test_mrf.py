@@ -19,11 +19,6 @@ def random(seed, **options):
     return raw, MRF(*raw)
 
 
-def raw_grid(height, width, unary, tables):
-    """Return a grid as the twin has it."""
-    return list(unary.reshape(height * width, -1)), naive.grid_edges(height, width), list(tables)
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_scores_equal_the_definition(seed):
     raw, field = random(seed)

@@ -13,7 +13,6 @@ from nonproj_systems.relaxation.evaluation import Evaluator
 from nonproj_systems.relaxation.oracles import Chain, Choice, Enumerated, Forced
 from nonproj_systems.relaxation.primal import best_of, complete, from_oracle, rounding
 from nonproj_systems.relaxation.problem import Problem, at_least, at_most, carry
-from nonproj_systems.relaxation.smoothing import AcceleratedGradient
 from nonproj_systems.relaxation.solver import Limits, solve
 from nonproj_systems.relaxation.steps import Constant, Decaying, Halving, PerIncrease, Polyak
 from nonproj_systems.relaxation.subgradient import Subgradient
@@ -105,18 +104,6 @@ def test_smoothed_values_and_gradients_equal_enumeration():
         expected = naive.smoothed(parts[0], price.tolist(), temperature)
         assert value == pytest.approx(expected[0], rel=1e-10)
         np.testing.assert_allclose(means, expected[1], atol=1e-10)
-
-
-def test_the_gradient_of_the_smoothed_dual_is_its_derivative():
-    parts, rows = draw_parts(3, 4, N, rows=True)
-    problem, method = problem_of(parts, N, rows), AcceleratedGradient(0.7)
-    method.start(Evaluator(problem), np.zeros(problem.n_multipliers))
-    point = np.random.default_rng(0).standard_normal(problem.n_multipliers)
-    value, gradient, _ = method._smoothed(point)
-    for k in range(len(point)):
-        step = np.eye(len(point))[k] * 1e-5
-        slope = (method._smoothed(point + step)[0] - method._smoothed(point - step)[0]) / 2e-5
-        assert slope == pytest.approx(gradient[k], abs=1e-6)
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 20.0])

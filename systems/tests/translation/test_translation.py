@@ -192,26 +192,6 @@ def tutorial_example(scores):
     return instance.make_instance(7, entries, lm, distortion=-0.1, limit=4), words
 
 
-def option(problem, words, start, end, target):
-    """The number of a phrase."""
-    texts = [
-        (problem.start[o], problem.end[o], " ".join(words[w] for w in problem.target(o)))
-        for o in range(len(problem.start))
-    ]
-    return texts.index((start, end, target))
-
-
-def test_the_derivations_of_the_tutorial():
-    """Equations 23 and 26: the first is valid; the second translates 7 words in all, some of them twice, some never."""
-    problem, words = tutorial_example({})
-    valid = [option(problem, words, *entry) for entry in (LEXICON[1], LEXICON[5], LEXICON[3], LEXICON[4])]
-    assert problem.count(valid).tolist() == [1] * 7
-    text = " ".join(words[w] for o in valid for w in problem.target(o))
-    assert text == "we must also take this criticism seriously"
-    relaxed = [option(problem, words, *entry) for entry in (LEXICON[1], LEXICON[0], LEXICON[2], LEXICON[4])]
-    assert problem.count(relaxed).tolist() == [2, 2, 2, 0, 0, 1, 0]
-
-
 def test_the_example_is_decoded_exactly():
     problem, words = tutorial_example({"we must": 6.0})
     oracle = decoding.Derivations(problem, template.make_graph(problem))
