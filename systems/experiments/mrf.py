@@ -15,7 +15,7 @@ from nonproj_systems.mrf.images import restore_binary, restore_grey, segment
 from nonproj_systems.mrf.inference import METHODS, Inference, infer
 from nonproj_systems.mrf.linear_program import solve_program
 from nonproj_systems.mrf.model import MRF, grid
-from research.experiments.layout import figure, pick, seconds, table
+from research.experiments.layout import pick, seconds, table
 from research.experiments.setting import timed
 from research.experiments.store import Row, appearing, read_rows, write_rows
 
@@ -33,7 +33,7 @@ log = logging.getLogger("experiments")
 
 
 def main(results: Path, data: Path | None, short: bool) -> None:
-    """Run all units that have no stored result; write ``mrf.md`` and ``mrf.csv`` after each, and ``mrf.png``."""
+    """Run all units that have no stored result; write ``mrf.md`` and ``mrf.csv`` after each."""
     units: dict[str, Callable[[], list[Row]]] = {
         "binary": lambda: run_restoring("binary", short),
         "grey": lambda: run_restoring("grey", short),
@@ -54,7 +54,6 @@ def main(results: Path, data: Path | None, short: bool) -> None:
         write_rows(results / "mrf.csv", rows)
         with appearing(results / "mrf.md") as temporary:
             temporary.write_text(page(rows), encoding="utf-8")
-    plot(results, short)
 
 
 def photo(name: str, step: int) -> np.ndarray:
@@ -205,9 +204,7 @@ HEAD = """# Markov random fields
 Rush and Collins (2012), section 6.2, describe the method and give no figures. The fields here are larger and have more
 states than the tutorial's binary example. The default method is block coordinate descent (TRW-S, `trws` below), the
 tutorial's is the subgradient method (`trees`). Seconds are those of one processor. [The system's
-page](../docs/mrf.md) describes the methods. A field counts as *proven* if the gap is at most 1e-9 of its value.
-
-![Restored and segmented photographs; course of the bound](mrf.png)"""
+page](../docs/mrf.md) describes the methods. A field counts as *proven* if the gap is at most 1e-9 of its value."""
 
 RESTORED = """## Noisy photographs
 
@@ -303,30 +300,3 @@ def agreement(rows: list[Row]) -> str:
                 checked += 1
                 wrong += row["ip_status"] != "optimal" or abs(row[f"{name}_value"] - row["ip_value"]) > 1e-3
     return f"{checked - wrong} of {checked} agree"
-
-
-def plot(results: Path, short: bool) -> None:
-    """Draw the noisy and the restored photograph, regions, and the course of bounds."""
-    from sklearn.cluster import KMeans
-
-    step = 8 if short else 3
-    true, noisy = task("grey", "china", step)
-    field = make("grey", noisy, 0.02)
-    runs = {"TRW-S": infer(field, "trws", max_iterations=60), "trees": infer(field, "trees", max_iterations=60)}
-    image = photo("flower", step)
-    means = KMeans(COLOURS[1], n_init=1, random_state=0).fit(image.reshape(-1, 3)).cluster_centers_
-    regions = means[infer(segment(image, means, 30.0, 2.0)).labels].reshape(image.shape) / 255.0
-
-    def draw(axes) -> None:
-        restored = LEVELS[runs["TRW-S"].labels].reshape(true.shape)
-        for each, shown, title in zip(axes, (noisy, restored, regions), ("noisy", "restored", "regions"), strict=False):
-            each.imshow(shown, cmap="gray", vmin=0, vmax=255 if shown.ndim == 2 else 1)
-            each.set_title(title)
-            each.set_axis_off()
-        for color, (name, found) in enumerate(runs.items()):
-            axes[3].plot(found.trace.best_dual, color=f"C{color}", label=f"{name}, dual")
-            axes[3].plot(found.trace.best_primal, color=f"C{color}", linestyle=":", label=f"{name}, primal")
-        low, high = runs["TRW-S"].value, runs["TRW-S"].bound
-        axes[3].set(xlabel="iteration", ylabel="value", ylim=(low - 0.02 * abs(low), high + 0.02 * abs(high)))
-
-    figure(results / "mrf.png", 4, draw)

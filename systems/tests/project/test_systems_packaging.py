@@ -104,7 +104,7 @@ def test_the_program_starts_and_says_what_it_expects():
             ["tps"],
             "unknown command 'tps'; did you mean tsp?; known: constituency, lexicalised, translate, tsp, tags, mrf",
         ),
-        (["tsp", "a.tsp", "--cut"], "unknown option --cut; did you mean --no-cuts?"),
+        (["tsp", "a.tsp", "--kick"], "unknown option --kick; did you mean --kicks?"),
     ):
         done = run(*words)
         assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1
