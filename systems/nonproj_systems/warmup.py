@@ -26,7 +26,7 @@ from nonproj_systems.translation import model as translation_models
 from nonproj_systems.translation.decoding import decode
 from nonproj_systems.translation.graph import phrase_bonus, prune
 from nonproj_systems.translation.language_model import score_words
-from nonproj_systems.translation.refinement import refine, search
+from nonproj_systems.translation.refinement import refine
 from nonproj_systems.translation.template import make_graph
 from nonproj_systems.tsp.instance import make_instance
 from nonproj_systems.tsp.solver import Options, solve
@@ -88,7 +88,6 @@ def translate() -> None:
     graph, scores = make_graph(instance), np.zeros(instance.n_words)
     prune(graph, phrase_bonus(instance.start, instance.end, scores), -np.inf)
     refine(graph, instance, [0], False, scores)
-    search(graph, instance, scores)
     score_words(model.lm, [3])
 
 
