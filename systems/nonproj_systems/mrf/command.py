@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 
 from nonproj.cli.values import positive, seconds
-from nonproj.io.terminal import unescaped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     text = "trws: message passing (default); trees: the subgradient method over spanning trees"
     add("--method", choices=("trws", "trees"), default="trws", help=text)
     add("--exact", action="store_true", help="close remaining gaps by branch and bound")
-    add("--seconds", type=seconds, metavar="SECONDS", help="limit on processor time, checked between steps")
+    add(
+        "--seconds",
+        type=seconds,
+        default=math.inf,
+        metavar="SECONDS",
+        help="limit on processor time, checked between steps",
+    )
     add("--iterations", type=positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
     add("--json", action="store_true", help="print all figures as JSON")
 
@@ -30,16 +36,8 @@ def run(options: argparse.Namespace) -> int:
     from nonproj_systems.mrf.uai import read_uai, write_mpe
 
     field = read_uai(options.file)
-    limit = {} if options.seconds is None else {"seconds": options.seconds}
-    with _Bar(options) as bar:
-        found = infer(
-            field,
-            options.method,
-            exact=options.exact,
-            max_iterations=options.iterations,
-            progress=bar.update,
-            **limit,
-        )
+    limits = {"seconds": options.seconds, "max_iterations": options.iterations}
+    found = infer(field, options.method, exact=options.exact, **limits)
     if options.output and found.value > float("-inf"):
         write_mpe(found.labels, options.output)
     figures = {
@@ -61,27 +59,3 @@ def run(options: argparse.Namespace) -> int:
         lines = [f"{name:<11}{value}" for name, value in figures.items()]
         stream.write("\n".join(lines) + "\n")
     return 0
-
-
-class _Bar:
-    """Bound and value on a terminal."""
-
-    def __init__(self, options: argparse.Namespace):
-        self._bar, self._shown = None, not options.quiet and sys.stderr.isatty()
-
-    def __enter__(self) -> _Bar:
-        if self._shown:
-            from tqdm import tqdm
-
-            self._bar = tqdm(desc="iterations", leave=False, file=unescaped(sys.stderr))
-        return self
-
-    def __exit__(self, *_) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def update(self, bound: float, value: float) -> None:
-        """Show an iteration."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"bound {bound:.6g}, value {value:.6g}", refresh=False)
-            self._bar.update()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,8 +29,6 @@ PATIENCE, PROGRESS = 10, 1e-3
 
 MAX_NODES = 10**6
 """Maximum number of nodes of branch and bound."""
-
-Show = Callable[[float, float], object]
 
 
 @dataclass
@@ -79,7 +76,6 @@ def infer(
     seconds: float = np.inf,
     max_iterations: int = 1000,
     tolerance: float = 1e-9,
-    progress: Show | None = None,
 ) -> Inference:
     """Return the best labels of a field that can be found, an upper bound, and whether the labels are proven optimal.
 
@@ -95,8 +91,6 @@ def infer(
         Processor seconds after which nothing new is begun.
     max_iterations : int
     tolerance : float
-    progress : callable, optional
-        Called with bound and value after each iteration before branch and bound.
 
     Raises
     ------
@@ -114,9 +108,9 @@ def infer(
     if method not in METHODS:
         raise ValueError(f"the method is {method!r}; one of {', '.join(METHODS)} is expected")
     began, found = time.process_time(), Inference(np.zeros(field.n_nodes, np.int64), -np.inf, np.inf)
-    limits, show = Limits(max_iterations, tolerance, seconds=seconds), progress or (lambda bound, value: None)
+    limits = Limits(max_iterations, tolerance, seconds=seconds)
     run = _pass_messages if method == "trws" else _relax
-    run(field, found, limits, show)
+    run(field, found, limits)
     found.bound += field.rounding_error(2 * found.iterations) if method == "trws" else 0.0
     left = seconds - (time.process_time() - began)
     if exact and left > 0.0 and not _closed(found, tolerance):
@@ -134,7 +128,7 @@ def _closed(found: Inference, tolerance: float) -> bool:
     return found.value > -np.inf and found.bound - found.value <= tolerance * (1.0 + abs(found.value))
 
 
-def _pass_messages(field: MRF, found: Inference, limits: Limits, show: Show) -> None:
+def _pass_messages(field: MRF, found: Inference, limits: Limits) -> None:
     """Sweep forwards and backwards and decode, until the gap is closed, the bound stalls, or time is up."""
     graph, began = field.graph, time.process_time()
     messages, labels = np.zeros(n_messages(graph)), np.zeros(field.n_nodes, np.int64)
@@ -154,7 +148,6 @@ def _pass_messages(field: MRF, found: Inference, limits: Limits, show: Show) -> 
         row = {"dual": found.bound, "primal": value, "step": 0.0, "share": 1.0, "calls": 2 * found.iterations}
         for name, number in (row | {"seconds": spent}).items():
             found.trace[name].append(number)
-        show(found.bound, found.value)
         bounds = found.trace.dual[-1 - PATIENCE :]
         gap = found.bound - found.value if found.value > -np.inf else abs(found.bound)
         if _closed(found, limits.tolerance) or spent >= limits.seconds:
@@ -172,15 +165,9 @@ def _method() -> Subgradient:
     return Subgradient(OncePrimal(Polyak(), Decaying(1.0)))
 
 
-def _relax(field: MRF, found: Inference, limits: Limits, show: Show) -> None:
+def _relax(field: MRF, found: Inference, limits: Limits) -> None:
     """Run the subgradient method over trees."""
-    result = solve(
-        _trees(field),
-        _method(),
-        repair=local_search(field),
-        limits=limits,
-        callback=lambda result: show(result.dual_bound, result.primal_value),
-    )
+    result = solve(_trees(field), _method(), repair=local_search(field), limits=limits)
     found.labels, found.value, found.bound = result.solution, result.primal_value, result.dual_bound
     found.iterations, found.trace = result.iterations, result.trace
 
