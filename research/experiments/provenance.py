@@ -2,7 +2,7 @@
 
     python -m research.experiments.provenance               # list the records that differ from this version
     python -m research.experiments.provenance --mark        # mark these pages
-    python -m research.experiments.provenance joint-tags    # record this version on a page written by hand
+    python -m research.experiments.provenance NAME          # record this version on a page whose figures still hold
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
 nothing trained, so `research/tests/test_provenance.py` finds stale pages at once.  Of the code, only the number

@@ -223,7 +223,7 @@ def ci(folder: Path, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/search.py"]
+KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/one_tree.py"]
 """Modules with kernels."""
 
 
@@ -302,7 +302,7 @@ def test_bounds_are_checked_where_modules_with_kernels_have_changed(tmp_path):
     for name, bounds in [
         ("nonproj/parts/base.py", []),
         ("nonproj/trees/projective.py", [("test-bounds", "trees")]),
-        ("systems/nonproj_systems/tsp/search.py", [("test-systems-bounds", "")]),
+        ("systems/nonproj_systems/tsp/one_tree.py", [("test-systems-bounds", "")]),
         ("nonproj/types.py", everything),
     ]:
         with open(tmp_path / name, "a", encoding="utf-8") as stream:

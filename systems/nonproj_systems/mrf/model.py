@@ -134,7 +134,7 @@ class MRF:
         labels = np.ascontiguousarray(labels, np.int64).reshape(-1)
         if labels.shape != (self.n_nodes,) or ((labels < 0) | (labels >= self.n_states)).any():
             raise ValueError(f"a state for each of {self.n_nodes} nodes is expected, counted from 0")
-        found = _score_labels(self.graph, labels)
+        found = score_labels(self.graph, labels)
         return float(found) if found >= self.lowest else -np.inf
 
     def rounding_error(self, sweeps: int) -> float:
@@ -276,7 +276,7 @@ def incidence(ends: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _score_labels(graph: Graph, labels: Int64s) -> float:
+def score_labels(graph: Graph, labels: Int64s) -> float:
     """Return the score of labels."""
     total = 0.0
     for i in range(labels.shape[0]):
