@@ -247,7 +247,7 @@ def score_tag_pairs(
 
 
 @kernel
-def score_triples(
+def _score_triples(
     chain: Chain, key: Uint32s, q: int, p: int, units: UnitSums, weights: Float32s | Int16s, scores: Float64s
 ) -> None:
     """Fill the scores of the listed candidates after two other tags by the templates about two tags."""
@@ -339,7 +339,7 @@ def viterbi(
             for a in range(left[i - 2] if i > 1 else 1):
                 before = best[i - 1, a, b] if i > 0 else 0.0
                 if several:
-                    score_triples(chain, keys[i], tags[i - 2, a] if i > 1 else boundary, p, units, weights, triples)
+                    _score_triples(chain, keys[i], tags[i - 2, a] if i > 1 else boundary, p, units, weights, triples)
                 for c in range(left[i]):
                     score = before + triples[c] if several else before
                     if score > best[i, b, c]:

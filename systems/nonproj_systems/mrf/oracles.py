@@ -39,7 +39,7 @@ class ForestOracle:
         """Return the maximum, the variables there, and the states of the forest's nodes, int64."""
         best, labels = np.empty(len(scores)), np.empty(len(self.nodes), np.int64)
         scores = np.ascontiguousarray(scores, np.float64)
-        value = max_product(self.field.graph, self.forests, self.number, scores, best, labels)
+        value = _max_product(self.field.graph, self.forests, self.number, scores, best, labels)
         chosen = np.zeros(len(scores))
         chosen[self._copy[:-1] + labels] = 1.0
         return value, chosen, labels
@@ -93,7 +93,9 @@ def local_search(field: MRF) -> Repair:
 
 
 @kernel
-def max_product(graph: Graph, forests: Forests, number: int, scores: Float64s, best: Float64s, labels: Int64s) -> float:
+def _max_product(
+    graph: Graph, forests: Forests, number: int, scores: Float64s, best: Float64s, labels: Int64s
+) -> float:
     """Return the maximum of one forest with scores added to its copies, and write its labels.
 
     ``scores`` and ``best`` are float64, the copies of this forest; ``labels`` int64, its positions.

@@ -130,7 +130,7 @@ def _decode(graph: Graph, messages: Float64s, labels: Int64s, work: Float64s) ->
                 for x in range(k):
                     work[x] += messages[m + x]
             else:
-                add_conditional(graph, e, side, k, labels[other], work)
+                _add_conditional(graph, e, side, k, labels[other], work)
         labels[i] = 0
         for x in range(1, k):
             if work[x] > work[labels[i]]:
@@ -138,7 +138,7 @@ def _decode(graph: Graph, messages: Float64s, labels: Int64s, work: Float64s) ->
 
 
 @kernel
-def add_conditional(graph: Graph, e: int, side: int, k: int, label: int, work: Float64s) -> None:
+def _add_conditional(graph: Graph, e: int, side: int, k: int, label: int, work: Float64s) -> None:
     """Add the scores of an edge to the states of one end, given the label of the other."""
     other = graph.ends[e, 1 - side]
     size, scale = graph.first[other + 1] - graph.first[other], graph.scale[e]
@@ -161,7 +161,7 @@ def _improve(graph: Graph, labels: Int64s, max_sweeps: int, work: Float64s) -> f
             for p in range(graph.start[i], graph.start[i + 1]):
                 e = graph.incident[p]
                 side = 0 if ends[e, 0] == i else 1
-                add_conditional(graph, e, side, k, labels[ends[e, 1 - side]], work)
+                _add_conditional(graph, e, side, k, labels[ends[e, 1 - side]], work)
             best = labels[i]
             for x in range(k):
                 if work[x] > work[best] + 1e-12 * (1.0 + abs(work[best])):
