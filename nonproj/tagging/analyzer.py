@@ -15,6 +15,7 @@ from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
 from nonproj.linear.state import Fitted, Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.lemmatizer import Lemmatizer
@@ -63,7 +64,7 @@ class Analyzer(Fitted):
         seed: int = 0,
         progress: Callable[..., Any] | None = None,
         folder: str | None = None,
-        vectors: WordVectors | None = None,
+        vectors: WordVectors | PieceVectors | None = None,
         start: Analyzer | None = None,
     ) -> Analyzer:
         """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without values are left out.
@@ -78,7 +79,7 @@ class Analyzer(Fitted):
             ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
         folder : str, optional
             Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
-        vectors : WordVectors, optional
+        vectors : WordVectors or PieceVectors, optional
             From which the tagger's network learns.
         start : Analyzer, optional
             A trained one to continue, with its own templates; it does not learn what it lacks.
@@ -210,8 +211,10 @@ class Analyzer(Fitted):
         return meta, arrays
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Analyzer:
-        """Return the model of a `state`.
+    def from_state(
+        cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], pieces: PieceVectors | None = None
+    ) -> Analyzer:
+        """Return the model of a `state`, with the vectors of words that it has learnt from, if they are by pieces.
 
         Raises
         ------
@@ -223,7 +226,7 @@ class Analyzer(Fitted):
             raise ModelError("the tagger's state has neither a tagger nor a lemmatizer")
         try:
             return cls(
-                Tagger.from_state(*tagger) if tagger else None,
+                Tagger.from_state(*tagger, pieces) if tagger else None,
                 Lemmatizer.from_state(*lemmatizer) if lemmatizer else None,
             )
         except ConfigError as error:
