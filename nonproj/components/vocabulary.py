@@ -55,12 +55,12 @@ class VocabularyComponent(Component):
         """Number the strings and labels of all sentences, after those of a model that is continued."""
         sentences, (templates, clusters, vectors, _) = corpus.all_sentences, context.files
         before = vocabulary_of(context.start) if context.start else None
-        words = context.pieces or (vectors.words if isinstance(vectors, WordVectors) else ())
+        words = vectors.words if isinstance(vectors, WordVectors) else []
         if before:
-            words = before.encoder.pieces or before.encoder.vocabularies.get(VECTOR, ())
+            words = before.encoder.vocabularies.get(VECTOR, [])
         coarse, known = context.meta["coarse_tags"], before.encoder if before else None
         encoder = TokenEncoder.from_sentences(
-            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known
+            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known, context.pieces
         )
         known_labels, known_lines = (before.labels, before.lines) if before else ((), None)
         labels, lines = arranged(templates, encoder, sentences, known_labels, known_lines)

@@ -74,12 +74,13 @@ def join(tokens: Sequence[Tokens]) -> JoinedTokens:
     places = np.arange(len(starts)) + np.repeat(np.arange(len(tokens)) * (2 * PADDING - 1), sizes + 1)
     counts[places[1:]] = np.maximum(np.diff(starts), 0)  # features of the node before; each sentence starts at 0
     joined = JoinedTokens(atoms, np.cumsum(counts, dtype=np.int32), feat, first, end, int(end[-1]), encoded)
-    if tokens[0].vectors is None:
+    vectors = [each.vectors for each in tokens if each.vectors is not None]  # all have them, or none
+    if not vectors:
         return joined
-    vectors = np.zeros((joined.n_nodes, tokens[0].vectors.shape[1]), np.int8)
-    for each, begin in zip(tokens, first.tolist(), strict=True):
-        vectors[begin : begin + each.n_nodes] = each.vectors
-    return joined._replace(vectors=vectors)
+    found = np.zeros((joined.n_nodes, vectors[0].shape[1]), np.int8)
+    for own, begin in zip(vectors, first.tolist(), strict=True):
+        found[begin : begin + len(own)] = own
+    return joined._replace(vectors=found)
 
 
 def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
