@@ -39,7 +39,7 @@ _UNIT = 1.0 / 16.0
 _UNKNOWN = -30.0
 """The score of a character that no piece has, below those of all pieces."""
 
-_LARGEST_ROW = 32767
+_LARGEST_ROW = np.iinfo(np.int16).max
 
 
 class PieceVectors(Fitted):
