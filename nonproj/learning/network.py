@@ -218,7 +218,7 @@ class TrainableArcNetwork:
             index = index.copy()
             index[begin : begin + len(rows)] = len(words) + np.arange(len(rows))
             words = np.concatenate([words, rows])
-        of_words, inner = max(scale_of(words), scale_of(rows)), scale_of(*others[:2])
+        of_words, inner = scale_of(words, rows), scale_of(*others[:2])
         if not layers.context:
             of_words = inner = max(of_words, inner)
         outer, of_labels = scale_of(others[2]), scale_of(others[3])
