@@ -146,7 +146,7 @@ def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors |
     forms = {row[1] for sentence in sentences for row in sentence.rows}
     if folder := vectors_folder(options.vectors):
         pieces = read_piece_vectors(folder, sorted(forms))
-        log.info("vectors of all words with %d dimensions, by %d pieces", pieces.dimensions, len(pieces.pieces))
+        log.info("vectors of all words with %d dimensions, by %d pieces", pieces.dimensions, len(pieces.scores))
         return pieces
     found = WordVectors.read(options.vectors, TREEBANK.vector_words, forms | {form.lower() for form in forms})
     known = WordNumbers(found.words).of(sorted(forms)) >= 0
@@ -172,7 +172,7 @@ def facts_of(vectors: WordVectors | PieceVectors, name: str) -> dict[str, Any]:
     if isinstance(vectors, WordVectors):
         return found | {"words": len(vectors.words)}
     folder = find_folder(name)
-    return found | {"pieces": len(vectors.pieces), "licence": licence_of(folder / "README.md") if folder else ""}
+    return found | {"pieces": len(vectors.scores), "licence": licence_of(folder / "README.md") if folder else ""}
 
 
 def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, Any]], Clusters | None]:

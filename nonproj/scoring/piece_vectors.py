@@ -72,9 +72,15 @@ class PieceVectors(Fitted):
     )
 
     def __init__(self, pieces: Sequence[str], scores: np.ndarray, rows: np.ndarray):
-        self.pieces, self.rows, self.scores = pieces, rows, scores
+        self.rows, self.scores = rows, scores
         self.unit = np.float32(_UNIT / math.sqrt(rows.shape[1]))
         self._sorted = _Pieces(*code_points_of(pieces), scores)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The pieces; kept as code points, because strings take four times as much memory."""
+        text = self._sorted.codes.tobytes().decode("utf-32-le")
+        return [text[begin:end] for begin, end in pairwise(self._sorted.ends.tolist())]
 
     @property
     def table(self) -> np.ndarray:
