@@ -28,7 +28,7 @@ from treebanks import TreebankError, write_file
 
 
 class Encoder(NamedTuple):
-    """One encoder.
+    """An encoder.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ embeddings of its 250,002 pieces).
 """,
     ),
 }
-"""By name.  The weights of MiniLM are, byte for byte, those that Hugging Face distributes."""
+"""Encoders by name.  The weights of MiniLM are, byte for byte, those that Hugging Face distributes."""
 
 
 def digest_of(path: Path) -> str:

@@ -45,7 +45,7 @@ TREEBANKS = (
     "UD_Welsh-CCG",
     "wolof",
 )
-"""Those that are joined, if none is named: small ones of many families, as `fetch` knows them."""
+"""Treebanks that are joined, if none is named: small ones of many families, as `fetch` knows them."""
 
 WORDS, SMALL, LONGEST = 16_000, 6_000, 80
 """Words of a treebank that are taken, the number below which its sentences are taken twice, and words of a sentence."""

@@ -13,11 +13,11 @@ class TreebankError(Exception):
 
 
 FROM_THE_INDEX = "'make train' alone trains on a Turkish treebank of the package index"
-"""What needs no other network, for messages."""
+"""Alternative that needs no other network, for messages."""
 
 
 class Treebank(NamedTuple):
-    """One treebank.
+    """A treebank.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ TREEBANKS = {
     ),
     **{treebank.train.partition("/")[0]: treebank for treebank in _RELEASED},
 }
-"""By language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte.
+"""Treebanks by language.  The Danish test file is the official one of the CoNLL-X shared task, byte for byte.
 
 The treebanks of Universal Dependencies except Dutch, and Turkish, carry raw text: ``# text`` is the tokens with the
 spaces that ``SpaceAfter=No`` leaves.

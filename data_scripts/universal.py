@@ -111,7 +111,7 @@ PARTS = ("train", "test", "dev")
 
 
 class Choice(NamedTuple):
-    """What a name stands for: repositories of Universal Dependencies, of which the first is taken."""
+    """Meaning of a name: repositories of Universal Dependencies, of which the first is taken."""
 
     repositories: tuple[str, ...]
 

@@ -96,7 +96,7 @@ def invocation(action: argparse.Action) -> str:
 
 def arguments(parser: Arguments) -> list[tuple[str, str]]:
     """Return the arguments of a command, except those common to all commands."""
-    common = {"help", "verbose", "quiet"}
+    common = {"help", "help_all", "verbose", "quiet"}
     shown = [each for each in parser.arguments if each.dest not in common and each.help is not argparse.SUPPRESS]
     return [(invocation(action), (action.help or "") % {"default": action.default}) for action in shown]
 
@@ -118,16 +118,23 @@ def own_parser() -> Arguments:
 
 
 def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
-    """Return the page of all commands of a parser (by default nonproj's), with one table of arguments per command."""
+    """Return the page of a parser's commands (by default nonproj's); an argument is explained at its first command."""
     parser = parser or own_parser()
-    shared = [("`-h`, `--help`", "print the arguments of the command and exit")]
+    shared = [("`-h`, `--help`", "print the usual arguments of the command and exit")]
+    shared += [("`--help-all`", "print all arguments of the command and exit")]
     first = next(commands(parser))
     shared += [(invocation(each), each.help) for each in first.arguments if each.dest in ("verbose", "quiet")]
     page = f"{head}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
+    first_in: dict[tuple[str, str], str] = {}
     for command in commands(parser):
         page += f"\n## {command.prog}\n\n{command.description}\n"
-        if rows := arguments(command):
-            page += f"\n{table(('argument', 'meaning'), rows)}"
+        rows = arguments(command)
+        if new := [row for row in rows if row not in first_in]:
+            page += f"\n{table(('argument', 'meaning'), new)}"
+        known = sorted((row for row in rows if row in first_in), key=first_in.__getitem__)
+        for other, group in groupby(known, key=first_in.__getitem__):
+            page += f"\nAs for `{other}`: {', '.join(name for name, _ in group)}.\n"
+        first_in |= dict.fromkeys(new, command.prog)
     return page
 
 

@@ -134,7 +134,7 @@ def words_in(batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 class Counts(NamedTuple):
-    """What two ways to choose heads get right: words, right heads of each, sentences, and trees of the first."""
+    """Results of two ways to choose heads: words, right heads of each, sentences, and trees of the first."""
 
     words: int
     greedy: int

@@ -76,7 +76,7 @@ class DataError(NonprojError):
     path, line : str and int
         The file, as the user named it (``<stdin>`` for standard input), and the line number, counted from 1.
     message : str
-        What is wrong, and what was expected.
+        The error, and what would be right.
     advice : Advice, optional
         The end of the message.
 
@@ -103,7 +103,7 @@ class ConfigError(NonprojError):
     key : str
         The option's dotted name, as in ``decoding.max_iterations``, or the path of the file.
     message : str
-        What is wrong, and what was expected.
+        The error, and what would be right.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def needs(what: str, package: str, extra: str, *, of: str = "nonproj") -> str:
     Parameters
     ----------
     what : str
-        What needs it, with the verb, as in ``encoders need``.
+        The feature that needs it, with the verb, as in ``encoders need``.
     package, extra : str
         Its name, and the extra to which it belongs.
     of : str

@@ -31,7 +31,7 @@ LARGEST = 8_000_000
 """Bytes that the file may have."""
 
 ROUNDING = 4.5
-"""As for ``nonproj package``: with 3.4 the file would be 9.4 MB."""
+"""Rounding, as for ``nonproj package``: with 3.4 the file would be 9.4 MB."""
 
 
 def make(source: Path, test: Path | None, amount: float, folder: Path) -> Path:

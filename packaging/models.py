@@ -79,7 +79,7 @@ per cent, without punctuation. A model is subject to the licence of its treebank
 
 
 class Job(NamedTuple):
-    """One model: its name, the treebank's files, and where it is written."""
+    """A model: its name, the treebank's files, and where it is written."""
 
     name: str
     train: Path

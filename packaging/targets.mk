@@ -1,12 +1,12 @@
-# The targets of a release and of the container, for the Makefile of the root, which includes this file.
+# The targets of a release, for the Makefile of the root, which includes this file.
 
 TAG =
 INDEX =
 PACKAGING = $(VENV)/.packaging
 
-.PHONY: test-packaging models english-model kernels release-check check-container publish
+.PHONY: test-packaging models english-model kernels release-check publish
 
-test-packaging: $(TOOLS) $(WARM) $(PACKAGING) ## run the tests of the programs for releases, container and systemd
+test-packaging: $(TOOLS) $(WARM) $(PACKAGING) ## run the tests of the programs for releases and systemd
 	@$(PYTEST) packaging/tests $(ARGS)
 
 test-all: test-packaging
@@ -38,6 +38,3 @@ kernels: $(READY) ## compile all kernels for processors with AVX2, and make a pa
 
 release-check: $(TOOLS) ## check that versions, changelog and interface are those of a release: TAG=v1.0.0
 	@"$(BIN)/python" packaging/check_release.py "$(TAG)"
-
-check-container: $(READY) ## run the steps of packaging/Containerfile without a container; 5 minutes, needs the network
-	@"$(BIN)/python" packaging/check_container.py

@@ -1,7 +1,7 @@
 # The targets of the package in this folder, for the repository's Makefile, which includes this file.
 
 SYSTEMS = $(VENV)/.systems
-SYSTEMS_BOUNDS = $(addprefix systems/tests/,constituency joint_tags/test_joint_scoring.py mrf programs/test_column_generation.py translation tsp) $(addprefix systems/nonproj_systems/,constituency joint_tags mrf programs tsp translation) \
+SYSTEMS_BOUNDS = $(addprefix systems/tests/,constituency mrf programs/test_column_generation.py translation tsp) $(addprefix systems/nonproj_systems/,constituency mrf programs tsp translation) \
 	-k 'not page and not integer_program and not data and not command'
 
 .PHONY: setup-systems test-systems test-systems-bounds attack-systems types-systems docs-systems dist-systems clean-systems

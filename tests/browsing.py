@@ -16,7 +16,7 @@ FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --d
 FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
 
 NAMES_OF_REPORTS = ("state", "sentences", "update")
-"""What tests use of the module of a report."""
+"""Functions of the module of a report that tests use."""
 
 
 @contextlib.contextmanager

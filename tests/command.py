@@ -69,7 +69,7 @@ def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProces
 
 
 def on_terminal(*words: str) -> str:
-    """What a command shows on a terminal, by standard output and standard error."""
+    """Output of a command on a terminal, by standard output and standard error."""
     controller, terminal = os.openpty()
     with open(controller, "rb", buffering=0) as shown, open(terminal, "w") as stream:
         run_copy("nonproj", *words, stdout=stream, stderr=stream)

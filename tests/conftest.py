@@ -1,4 +1,4 @@
-"""What several test files need."""
+"""Fixtures of several test files."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ import pytest
 
 
 def pytest_configure(config) -> None:
-    """Where thorough tests are left out, the others take fewer random instances."""
+    """Take fewer random instances if thorough tests are left out."""
     instances.set_thorough("not thorough" not in config.option.markexpr)
 
 

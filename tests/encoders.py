@@ -34,7 +34,7 @@ def special(*names: str) -> list[dict[str, object]]:
 
 
 def template(first: str, last: str, numbers: dict[str, int]) -> dict[str, object]:
-    """What is before and after a sentence."""
+    """Special pieces before and after a sentence."""
     single = [{"SpecialToken": {"id": first, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
     single.append({"SpecialToken": {"id": last, "type_id": 0}})
     tokens = {name: {"id": name, "ids": [numbers[name]], "tokens": [name]} for name in (first, last)}

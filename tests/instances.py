@@ -1,4 +1,4 @@
-"""How many random instances tests take: all of them in `make test-all`, a part of them in `make test`."""
+"""Number of random instances in tests: all of them in `make test-all`, a part of them in `make test`."""
 
 from __future__ import annotations
 

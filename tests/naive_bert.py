@@ -87,7 +87,7 @@ class Bert:
 
 
 class RoundedBert(Bert):
-    """The same with matrices, inputs and embeddings of eight bits: each block of a row is rounded by itself.
+    """The encoder with matrices, inputs and embeddings of eight bits: each block of a row is rounded by itself.
 
     A block of 16 to 128 numbers is the largest whose size is a power of two and divides that of the row.  Inputs may be
     left as they are.

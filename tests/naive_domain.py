@@ -53,7 +53,7 @@ def used_scores(n, arrays, single_root, projective):
 
 
 def allowed_trees(n, arc_scores, single_root, projective):
-    """Which of the trees have no forbidden arc."""
+    """Mask of the trees without a forbidden arc."""
     counts = ~np.eye(n + 1, dtype=bool)
     counts[:, 0] = False
     is_forbidden = forbidden(np.asarray(arc_scores, np.float64)[counts])

@@ -257,7 +257,7 @@ class Automata:
         return numbers
 
     def gain(self, h, m, g, z_score):
-        """What choosing modifier m adds: the score of its arc, and that of its grandparent part under g."""
+        """Gain of choosing modifier m: the score of its arc, and that of its grandparent part under g."""
         grandparent = 0.0 if g is None else self.scores[self.grandparent_number(g, h, m)]
         return z_score[self.arc[h, m]] + grandparent
 

@@ -4,7 +4,7 @@ import unicodedata
 
 
 def counted_words(sentences, outputs, punctuation):
-    """Of each word: depth, lengths of gold arc and sentence, crossing, tag, gold label, [(head right, label)]."""
+    """Each word's depth, lengths of gold arc and sentence, crossing, tag, gold label, [(head right, label)]."""
     words = []
     for number, sentence in enumerate(sentences):
         gold = [int(head) for head in sentence.tree]

@@ -35,7 +35,7 @@ def shape(form: str) -> int:
 
 
 def attributes(form: str, marks: str, segment) -> dict[str, int]:
-    """What templates name of a segment."""
+    """Attributes of a segment in templates."""
     text, vowels = split_marks(form, marks)
 
     def key(part) -> int:

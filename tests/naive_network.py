@@ -52,7 +52,7 @@ def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
 
 
 def gate(x):
-    """How far open a gate is: the logistic function by the continued fraction of the hyperbolic tangent.
+    """Opening of a gate: the logistic function by the continued fraction of the hyperbolic tangent.
 
     The result has the type of the number, float or float32.
     """

@@ -24,12 +24,12 @@ def completed(parts, scores, trees):
 
 
 def costs(pairs, given, margin):
-    """What each arc scores more in the prediction: a right one less, a wrong one more, if its word's head is given."""
+    """Costs of arcs in the prediction: a right one scores less, a wrong one more, if its word's head is given."""
     return np.array([0.0 if given[m] < 0 else margin / 2 * (-1 if given[m] == h else 1) for h, m in pairs])
 
 
 def forcing(pairs, given):
-    """What each arc scores more so that structures in Z have the given arcs and no others into their words."""
+    """Bonus of each arc so that structures in Z have the given arcs and no others into their words."""
     return 1e6 * costs(pairs, given, -2.0)
 
 

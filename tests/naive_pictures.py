@@ -1,4 +1,4 @@
-"""What is seen in a picture, from its SVG alone, and which arcs of a tree cross, from the definition."""
+"""Contents of a picture, from its SVG alone, and which arcs of a tree cross, from the definition."""
 
 from __future__ import annotations
 

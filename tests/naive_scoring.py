@@ -63,7 +63,7 @@ CLOSES = {
     **{")": "(", "]": "[", "}": "{", ">": "<", "-RRB-": "-LRB-", "-RSB-": "-LSB-", "-RCB-": "-LCB-"},
     **{'"': '"', "'": "'`", "»": "«»", "«": "»", "›": "‹", "‹": "›", "”": "“„”", "“": "„", "’": "‘‚", "‘": "‚"},
 }
-"""What each closing mark can close; two apostrophes close two backquotes or two apostrophes."""
+"""Opening marks that each closing mark can close; two apostrophes close two backquotes or two apostrophes."""
 
 
 SEPARATORS = (",", ";", ":", "-", "--", "\N{EN DASH}", "\N{EM DASH}", *"\u060c\u061b\u3001\uff0c\uff1b\uff1a")

@@ -7,7 +7,7 @@ import itertools
 from collections import Counter
 
 LEVELS = {"upos": 1, "pos": 2, "full": 3}
-"""How many of UPOS, XPOS and FEATS each level of a tag looks at."""
+"""Number of columns of UPOS, XPOS and FEATS in each level of a tag."""
 
 
 PLACES = hashlib.shake_128(b"nonproj: places").digest(8 * 2048)
@@ -90,7 +90,7 @@ def units_of(tagset, tag):
 
 
 def kind_of_template(text):
-    """What a template looks at: words, the tag before, or both tags before."""
+    """Items that a template reads: words, the tag before, or both tags before."""
     return "two" if "q." in text else "one" if "p." in text else "words"
 
 

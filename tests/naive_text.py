@@ -308,7 +308,7 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
 
 
 def mark_after(tokens: list, t: int) -> int:
-    """What the punctuation after a token says.
+    """Class of the punctuation after a token.
 
     4, a sentence ends with a bracket or quotation mark; 3, it ends; 2, it goes on; 1, an abbreviation; 0, nothing.
     """
@@ -380,7 +380,7 @@ def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int
 
 
 def clipping(text: str, found: list, c: int, begin: int) -> float:
-    """What speaks for an abbreviation: 5, or 8 without vowels, for a word and a full stop at the end of a chunk."""
+    """Evidence for an abbreviation: 5, or 8 without vowels, for a word and a full stop at the end of a chunk."""
     first, last, blanks = found[c]
     kinds = [kind(character) for character in bases(text[first:last])]
     word, letters = text[begin : last - 1].lower(), set(kinds[begin - first : -1]) <= {LOWER, UPPER, LETTER}
@@ -453,7 +453,7 @@ def piece_of(tokens: list, t: int) -> tuple[int, int]:
 
 
 def sums_of_places(tokens: list, case, tag, network) -> list:
-    """What the tokens of its context add to the hidden units of the place after each token, None after paragraphs."""
+    """Sums that the tokens in context add to the hidden units of the place after each token, None after paragraphs."""
     rows, states, _, context = network
     bits, size = len(rows).bit_length() - 1, states.shape[1]
     own = [[rows[row] for row in token_rows(tokens, t, case, tag, bits)] for t in range(len(tokens))]
@@ -497,10 +497,13 @@ def end_probability(tokens: list, begin: int, t: int, case, tag, weights, thresh
     return 1 / (1 + math.exp(-min(max(score, -30), 30)))
 
 
-def score_ends(tokens: list, case, tag, weights, threshold: float, cost: float, network=None) -> list[float]:
+def score_ends(
+    tokens: list, case, tag, weights, threshold: float, cost: float, network=None, closed=frozenset()
+) -> list[float]:
     """The log-odds of a sentence end after each token, with the sign of the best decisions.
 
-    Beginnings with less than 1/256 of the probability are given up, but for the most probable one.
+    After those that are ``closed``, by number, only paragraphs end.  Beginnings with less than 1/256 of the probability
+    are given up, but for the most probable one.
     """
     n = len(tokens)
     network = network and (*network[1:3], sums_of_places(tokens, case, tag, network))
@@ -510,6 +513,7 @@ def score_ends(tokens: list, case, tag, weights, threshold: float, cost: float, 
             masses[t] = begun[t]
         for begin in masses:
             probability = end_probability(tokens, begin, t, case, tag, weights, threshold, network)
+            probability *= t not in closed or tokens[t][1] == PARAGRAPH
             sentence[begin, t + 1] = masses[begin] * probability
             masses[begin] *= 1 - probability
         ended = sum(p for (_, end), p in sentence.items() if end == t + 1)
@@ -583,7 +587,7 @@ def join_scores(units: list[str], allowed: list[bool], counts, weights: np.ndarr
     """The score of a word that goes on after each unit; ``counts`` are those of words, by hash."""
 
     def count(a: int, b: int) -> int:
-        """How often the units from a to b are a word; 0 if they cannot be one."""
+        """Count of the units from a to b as a word; 0 if they cannot be one."""
         possible = 0 <= a <= b < len(units) and b - a < 12 and all(allowed[a:b])
         return counts(sequence_hash([string_hash(unit) for unit in units[a : b + 1]], b - a + 1)) if possible else 0
 

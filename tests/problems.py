@@ -61,7 +61,7 @@ def draw_problem(rng, n, parts, kind, pruned):
 
 
 def scale_arcs(parts, scores, factor):
-    """The same scores, those of arcs multiplied by a factor."""
+    """Scores with those of arcs multiplied by a factor."""
     scaled = scores.copy()
     scaled[parts.range("arc")] *= factor
     return scaled
@@ -152,7 +152,7 @@ def fill_automata(rng, arcs, kind, forbidden):
 
 
 def as_functions(arcs, automata):
-    """The same automata as the naive twin wants them: the tables are read by their documented places."""
+    """Automata as the naive twin wants them: the tables are read by their documented places."""
     place = {}
     for q, (first, end) in enumerate(itertools.pairwise(arcs.out_start)):
         place |= {(q // 2, int(m)): (q, j) for j, m in enumerate(arcs.modifier[arcs.out[first:end]])}

@@ -115,7 +115,7 @@ def wait_until(condition, server=None) -> None:
 
 
 def said(server, text: str) -> int:
-    """How often the server has said something."""
+    """Number of times that the server has said something."""
     return sum(text in message for message in list(server.messages))
 
 

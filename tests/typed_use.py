@@ -1,4 +1,4 @@
-"""What a user writes, for the type checker alone: `make types` checks that the public names have the types stated here.
+"""Typical use, for the type checker alone: `make types` checks that the public names have the types stated here.
 
 `assert_type` does nothing when a program runs.
 """

@@ -41,7 +41,7 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedSt
     Parameters
     ----------
     parts : PartSpace
-        Of any set but arcs alone.
+        Parts of any set but arcs alone.
     scores : array-like of shape (P,), float64
         The scores of all parts.
     tau : float

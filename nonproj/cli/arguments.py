@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -22,12 +23,41 @@ _COMPLETE_FILES = {
     "fish": "(__fish_complete_path (commandline -ct))",
     "powershell": "_shtab_powershell_compgen_files",
 }
-"""Their shell completion, as the package shtab expects it: its ``shtab.FILE``."""
+"""Shell completion of files, as the package shtab expects it: its ``shtab.FILE``."""
 
 
 def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
     """Return options of which some have other values."""
     return argparse.Namespace(**{**vars(options), **values})
+
+
+class _Help(argparse.HelpFormatter):
+    """Help without rare options, whose usage names only arguments that are required or have no option string."""
+
+    def __init__(self, prog: str, rare: list[argparse.Action], **options: Any) -> None:
+        super().__init__(prog, **options)
+        self._rare = rare
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add an argument unless it is rare."""
+        if action not in self._rare:
+            super().add_argument(action)
+
+    def add_usage(self, usage: str | None, actions: Iterable[Any], groups: Iterable[Any], prefix: Any = None) -> None:
+        """Add the usage."""
+        shown = [action for action in actions if action.required or not action.option_strings]
+        if prefix is None:  # else it becomes the name of a command, in front of the command's own arguments
+            shown.insert(0, argparse.Action([], "options", nargs="?", metavar="options"))
+        super().add_usage(usage, shown, (), prefix)
+
+
+class _HelpAll(argparse.Action):
+    """The option that prints the help with rare options."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        parser.rare.clear()
+        parser.print_help()
+        parser.exit()
 
 
 class Arguments(argparse.ArgumentParser):
@@ -37,32 +67,44 @@ class Arguments(argparse.ArgumentParser):
     ----------
     arguments : list of argparse.Action
         All arguments, including those of its groups, in the order in which they were added.
+    rare : list of argparse.Action
+        Arguments that only ``--help-all`` shows.
     commands : dict of str to Arguments
         The parsers of its commands.
     """
 
     def __init__(self, **options: Any) -> None:
         self.arguments: list[argparse.Action] = []
+        self.rare: list[argparse.Action] = []
         self.commands: dict[str, Arguments] = {}
-        super().__init__(allow_abbrev=False, **options)
+        super().__init__(allow_abbrev=False, formatter_class=functools.partial(_Help, rare=self.rare), **options)
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with code 2."""
         self.exit(EXIT_ERROR, f"{self.prog}: {one_line(message)} (try '{self.prog} --help')\n")
 
     def add_argument(self, *names: str, **options: Any) -> argparse.Action:
-        """Add an argument; the error for a value that is not in ``choices`` suggests the closest one."""
+        """Add an argument; the error for a value that is not in ``choices`` suggests the closest one.
+
+        ``rare``: only ``--help-all`` shows it.
+        """
         return self.add_to(super().add_argument, *names, **options)
 
-    def add_group(self, title: str) -> Group:
-        """Add a group of arguments with a title in the help."""
-        return Group(self, self.add_argument_group(title))
+    def add_example(self, command: str) -> None:
+        """Add a command line to the help, as an example."""
+        self.epilog = f"example: {command}"
+
+    def add_group(self, title: str, rare: bool = False) -> Group:
+        """Add a group of arguments with a title in the help; its arguments are ``rare`` unless they say otherwise."""
+        return Group(self, self.add_argument_group(title), rare)
 
     def add_alternatives(self) -> Group:
         """Add a group of mutually exclusive arguments."""
         return Group(self, self.add_mutually_exclusive_group())
 
-    def add_to(self, add: Callable[..., argparse.Action], *names: str, **options: Any) -> argparse.Action:
+    def add_to(
+        self, add: Callable[..., argparse.Action], *names: str, rare: bool = False, **options: Any
+    ) -> argparse.Action:
         """Add an argument through a group's method; further parameters as for `add_argument`."""
         if "choices" in options:
             options["type"] = self._one_of("/".join(names), options["choices"], options.get("type", str))
@@ -70,6 +112,8 @@ class Arguments(argparse.ArgumentParser):
         if _FILES.intersection(str(action.metavar).replace("|", " ").split(" ")):
             setattr(action, "complete", _COMPLETE_FILES)  # noqa: B010, an attribute of shtab's
         self.arguments.append(action)
+        if rare:
+            self.rare.append(action)
         return action
 
     def _one_of(self, name: str, choices: Iterable[Any], convert: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -128,6 +172,8 @@ class Arguments(argparse.ArgumentParser):
             add("-v", "--verbose", action="count", default=0, help="more messages on standard error")
             add("-q", "--quiet", action="count", default=0, help="fewer messages, and no progress bars")
             add_arguments(command)
+            if command.rare:
+                add("--help-all", action=_HelpAll, nargs=0, help="show all options, with those that are rarely needed")
             self.commands[name] = command
 
 
@@ -138,18 +184,20 @@ class Group:
     ----------
     parser : Arguments
     group : group of argparse
+    rare : bool
+        Default of its arguments.
     """
 
-    def __init__(self, parser: Arguments, group: Any) -> None:
-        self._parser, self._group = parser, group
+    def __init__(self, parser: Arguments, group: Any, rare: bool = False) -> None:
+        self._parser, self._group, self._rare = parser, group, rare
 
     def add_argument(self, *names: str, **options: Any) -> argparse.Action:
         """Add an argument; parameters as for `Arguments.add_argument`."""
-        return self._parser.add_to(self._group.add_argument, *names, **options)
+        return self._parser.add_to(self._group.add_argument, *names, **{"rare": self._rare} | options)
 
     def add_alternatives(self) -> Group:
         """Add a group of mutually exclusive arguments within this one."""
-        return Group(self._parser, self._group.add_mutually_exclusive_group())
+        return Group(self._parser, self._group.add_mutually_exclusive_group(), self._rare)
 
 
 def nearest(word: str, known: list[str]) -> str:
@@ -161,14 +209,14 @@ def nearest(word: str, known: list[str]) -> str:
 
 def add_reading(parser: Arguments) -> None:
     """Add the options for reading treebanks."""
-    add = parser.add_group("treebank input").add_argument
+    add = parser.add_group("treebank input", rare=True).add_argument
     add("--max-line", type=positive, metavar="BYTES", help="maximum length of a line (default: 1048576)")
 
 
 def add_on_error(parser: Arguments) -> None:
     """Add the option for malformed sentences in treebanks."""
     text = "malformed sentence: stop; or skip it, report it at the end, and exit with code 1 (default: stop)"
-    parser.add_argument("--on-error", choices=ON_ERROR, default="stop", help=text)
+    parser.add_argument("--on-error", choices=ON_ERROR, default="stop", help=text, rare=True)
 
 
 def add_workers(parser: Arguments) -> None:
@@ -177,9 +225,9 @@ def add_workers(parser: Arguments) -> None:
     add = group.add_alternatives().add_argument
     add("-j", "--jobs", type=jobs, metavar="N", help="number of processes (default: 1; -1: one per core)")
     text = "use the workers of the Dask cluster at tcp://HOST:8786"
-    add("--scheduler", type=address, metavar="ADDRESS", help=text)
+    add("--scheduler", type=address, metavar="ADDRESS", help=text, rare=True)
     text = "time to wait for the scheduler and its first worker (default: 10)"
-    group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text)
+    group.add_argument("--scheduler-timeout", type=seconds, default=10.0, metavar="SECONDS", help=text, rare=True)
 
 
 def add_plain_text(parser: Arguments) -> None:
@@ -188,11 +236,11 @@ def add_plain_text(parser: Arguments) -> None:
     text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
     add_text_forms(group.add_alternatives().add_argument, text)
     text = "with --text or --tokens: a line break ends a sentence, too, as after titles; a line may hold several"
-    group.add_argument("--breaks", action="store_true", help=text)
+    group.add_argument("--breaks", action="store_true", help=text, rare=True)
     text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
-    group.add_argument("--token-ranges", action="store_true", help=text)
+    group.add_argument("--token-ranges", action="store_true", help=text, rare=True)
     text = "maximum words per sentence; longer runs are split at their most probable boundary (default: 128)"
-    group.add_argument("--cut-words", type=integer, metavar="N", help=text)
+    group.add_argument("--cut-words", type=integer, metavar="N", help=text, rare=True)
 
 
 def add_text_forms(add: Callable[..., Any], text: str) -> None:
@@ -201,14 +249,14 @@ def add_text_forms(add: Callable[..., Any], text: str) -> None:
     add("--text", dest="plain", action=const, const="text", help=text)
     add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
     text = "one sentence per line, its words separated by blanks"
-    add("--words", dest="plain", action=const, const="words", help=text)
+    add("--words", dest="plain", action=const, const="words", help=text, rare=True)
     text = "words separated by blanks, to be split into sentences; blank lines separate paragraphs"
-    add("--tokens", dest="plain", action=const, const="tokens", help=text)
+    add("--tokens", dest="plain", action=const, const="tokens", help=text, rare=True)
 
 
 def add_tagging(parser: Arguments, *, tested: bool = False) -> None:
     """Add the options for tags; a command that compares with gold trees (``tested``) chooses its default itself."""
-    add = parser.add_group("tagging").add_alternatives().add_argument
+    add = parser.add_group("tagging", rare=True).add_alternatives().add_argument
     default = " with gold trees, if the model has learnt from predicted tags" if tested else ": only those that are _"
     text = f"predict all tags, features and lemmas (default{default})"
     add("--tag", dest="tags", action="store_const", const="all", default=None if tested else "missing", help=text)
@@ -218,9 +266,15 @@ def add_tagging(parser: Arguments, *, tested: bool = False) -> None:
     add("--no-tag", dest="tags", action="store_const", const="none", help="leave tags as they are")
 
 
+def add_lexicon(parser: Arguments, text: str = "") -> None:
+    """Add the option for a user's lexicon; ``text`` follows in its help."""
+    usual = "words and what is known of them, which is obeyed: CoNLL-U, a table with a header, or a token per line"
+    parser.add_argument("--lexicon", metavar="FILE", help=usual + text)
+
+
 def add_decoding(parser: Arguments) -> None:
     """Add the options for decoding."""
-    group = parser.add_group("decoding options; they override the model's")
+    group = parser.add_group("decoding options; they override the model's", rare=True)
     add, optional = group.add_argument, argparse.BooleanOptionalAction
     add("--projective", action=optional, help="projective trees only")
     add_root = group.add_alternatives().add_argument
@@ -229,10 +283,11 @@ def add_decoding(parser: Arguments) -> None:
     text = "maximum number of iterations of the subgradient method per sentence"
     add("--max-iterations", type=integer, metavar="K", help=text)
     add_max_words(group)
-    add("--exact", action=optional, help="close remaining duality gaps by branch and bound")
+    add("--exact", action=optional, help="close remaining duality gaps by branch and bound", rare=False)
     add("--search-limit", type=integer, metavar="N", help="work limit, in Viterbi transitions per word")
     text = "decode over all arcs, without pruning, so certificates hold for the whole model"
     add("--full", action=optional, help=text)
+    add("--graphs", action=optional, help="write enhanced graphs, if the model has learnt them (default: yes)")
     text = "in plain text, let trees decide between doubtful sentences (default: if the treebank has no punctuation)"
     add("--sentences-by-trees", action=optional, help=text)
 
@@ -240,4 +295,4 @@ def add_decoding(parser: Arguments) -> None:
 def add_max_words(parser: Arguments | Group) -> None:
     """Add the option for the length of sentences."""
     text = "maximum sentence length in words; longer sentences are an error"
-    parser.add_argument("--max-words", type=integer, metavar="N", help=text)
+    parser.add_argument("--max-words", type=integer, metavar="N", help=text, rare=True)

@@ -8,6 +8,7 @@ from typing import Any
 from nonproj.cli.arguments import (
     Arguments,
     add_decoding,
+    add_lexicon,
     add_on_error,
     add_plain_text,
     add_reading,
@@ -22,12 +23,14 @@ from nonproj.model.installed import DEFAULT, VARIABLE
 
 def add_train(parser: Arguments) -> None:
     """Add the arguments of ``nonproj train``."""
+    parser.add_example("nonproj train train.conllu --held-out 0.1 -o my.nonproj")
     add = parser.add_argument
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
     text = "treebank of the same or a similar language that is also learnt from, in TRAIN's conventions (repeatable)"
-    add("--related", action="append", default=[], metavar="FILE", help=text)
+    add("--related", action="append", default=[], metavar="FILE", help=text, rare=True)
     text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
-    add("--from", dest="start", metavar="MODEL", help=text)
+    add("--from", dest="start", metavar="MODEL", help=text, rare=True)
+    add_lexicon(parser, "; the model has it, and training does not learn from it")
     add_training(parser)
     text = (
         "number of processes that train; the model is the same (default: 2, if there are two cores; -1: one per core)"
@@ -52,34 +55,37 @@ def add_configuration(add: Callable[..., Any]) -> None:
     """Add the options that determine the configuration of a model."""
     add("-c", "--config", metavar="YAML", help="configuration; command-line options override it")
     add("--parts", metavar="SET", help="part types: arc, sibling, grandparent, third, or a list such as arc,sibling")
-    add("--tags", choices=("gold", "predicted", "both"), help="tags to train the parser on; predicted: by jackknifing")
+    text = "tags to train the parser on; predicted: by jackknifing"
+    add("--tags", choices=("gold", "predicted", "both"), help=text, rare=True)
     text = "pretrained encoder to fine-tune: a folder of Hugging Face, a name to fetch, or a model that has one"
     text += " (needs nonproj[train-encoder])"
     add("--encoder", metavar="FOLDER|NAME|MODEL", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
-    add("--seed", type=integer, metavar="N", help="seed of all random choices")
+    add("--seed", type=integer, metavar="N", help="seed of all random choices", rare=True)
     text = "set a configuration option (repeatable)"
     add("--set", action="append", default=[], metavar="SECTION.KEY=VALUE", help=text)
 
 
 def add_distil(parser: Arguments) -> None:
     """Add the arguments of ``nonproj distil``."""
+    parser.add_example("nonproj distil teacher.nonproj text.txt --treebank train.conllu -o my.nonproj")
     add = parser.add_argument
     add("teacher", metavar="TEACHER", help="the model that parses the text, such as one with an encoder")
     add("texts", nargs="+", metavar="TEXT", help="files of plain text, or in one of the forms below")
     text = "treebank with gold heads that is also learnt from"
     add("--treebank", dest="train", required=True, metavar="TRAIN", help=text)
-    choices = parser.add_group("the text").add_alternatives().add_argument
+    choices = parser.add_group("the text", rare=True).add_alternatives().add_argument
     add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
     group = parser.add_group("choice of sentences")
     add = group.add_argument
     text = "leave out sentences whose heads have a lower mean probability; the teacher needs a confidence classifier"
     add("--min-confidence", type=probability, default=0.0, metavar="P", help=text)
     text = "leave out sentences of this treebank (repeatable), beside those of TRAIN, --test and --held-out"
-    add("--exclude", action="append", default=[], metavar="FILE", help=text)
-    add("--most-words", type=positive, metavar="N", help="the most words of text to learn from (default: all)")
+    add("--exclude", action="append", default=[], metavar="FILE", help=text, rare=True)
+    text = "the most words of text to learn from (default: all)"
+    add("--most-words", type=positive, metavar="N", help=text, rare=True)
     add_training(parser)
-    parser.set_defaults(related=[], start=None)  # which are options of 'nonproj train' alone
+    parser.set_defaults(related=[], start=None, lexicon=None)  # which are options of 'nonproj train' alone
     text = "number of processes (default: 1 to parse, 2 to train; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_reading(parser)
@@ -87,6 +93,7 @@ def add_distil(parser: Arguments) -> None:
 
 def add_package(parser: Arguments) -> None:
     """Add the arguments of ``nonproj package``."""
+    parser.add_example("nonproj package my.nonproj --language da")
     add = parser.add_argument
     add("model", metavar="MODEL", help="a model made by 'nonproj train'")
     add("-o", "--output", default=".", metavar="FOLDER", help="folder for the wheel (default: the current one)")
@@ -105,6 +112,7 @@ def add_package(parser: Arguments) -> None:
 
 def add_show(parser: Arguments) -> None:
     """Add the arguments of ``nonproj show``."""
+    parser.add_example("nonproj show test.conllu -m english -o report.html")
     add = parser.add_argument
     add("file", metavar="FILE", help="a parsed file; with --model, sentences to parse")
     add("--gold", metavar="GOLD", help="the same sentences with gold trees: errors are shown and analysed")
@@ -123,6 +131,7 @@ def add_show(parser: Arguments) -> None:
 
 def add_parse(parser: Arguments) -> None:
     """Add the arguments of ``nonproj parse``."""
+    parser.add_example("echo 'Time flies like an arrow.' | nonproj parse --text")
     add = parser.add_argument
     parser.usage = "nonproj parse [options] [MODEL] [IN]\n       nonproj parse [options] [MODEL] FILE... -o FOLDER"
     text = "a model made by 'nonproj train', or the name of an installed one, instead of the first argument"
@@ -137,21 +146,22 @@ def add_parse(parser: Arguments) -> None:
     text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
     add("--nbest", type=positive, metavar="K", help=text)
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
-    add("--constraints", choices=("misc", "head"), help=text)
+    add("--constraints", choices=("misc", "head"), help=text, rare=True)
+    add_lexicon(parser)
     text = "write the probability of each head, and of head and label, into MISC, as in Confidence=0.97"
     add("--confidence", dest="write_confidence", action="store_true", help=text)
     text = "replace heads, and labels with their heads, whose probability is below P by _"
-    add("--min-confidence", type=probability, metavar="P", help=text)
+    add("--min-confidence", type=probability, metavar="P", help=text, rare=True)
     text = "write a proof of each sentence's trees, a line of JSON; 'nonproj-check-proofs FILE OUT' checks them"
-    add("--proofs", metavar="FILE", help=text)
-    add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON")
-    add("--stats-comments", action="store_true", help="write them as comments above each sentence")
+    add("--proofs", metavar="FILE", help=text, rare=True)
+    add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON", rare=True)
+    add("--stats-comments", action="store_true", help="write them as comments above each sentence", rare=True)
     add_on_error(parser)
     text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
     text += " of several files, those that are complete are skipped"
     add("--resume", action="store_true", help=text)
-    text = "enhanced dependencies and empty nodes: keep or drop them, in all sentences (default: drop)"
-    add("--deps", choices=("keep", "drop"), default="drop", help=text)
+    text = "enhanced dependencies and empty nodes of the input: keep or drop them, in all sentences (default: drop)"
+    add("--deps", choices=("keep", "drop"), default="drop", help=text, rare=True)
     add_plain_text(parser)
     add_reading(parser)
     add_tagging(parser)

@@ -38,7 +38,7 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     Parameters
     ----------
     options : argparse.Namespace
-        Those of `nonproj.cli.arguments.add_parsing`, ``model`` and ``gold``.
+        Options of `nonproj.cli.arguments.add_parsing`, ``model`` and ``gold``.
     path : str
         The treebank.
     confidence : bool
@@ -61,7 +61,7 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
     ----------
     model : Model
     name : str
-        Of the input.
+        Name of the input.
     sentences : sequence of Sentence
         Its first ones.
     tags : str or None

@@ -22,6 +22,7 @@ from nonproj.cli.arguments import (
     EXIT_ERROR,
     Arguments,
     add_decoding,
+    add_lexicon,
     add_max_words,
     add_on_error,
     add_reading,
@@ -83,6 +84,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
 
 def _add_evaluate(parser: Arguments) -> None:
     add, forms = parser.add_argument, ("GOLD PARSED", "GOLD A B", "-m MODEL GOLD", "--ud GOLD A [B]")
+    parser.add_example("nonproj evaluate -m english test.conllu")
     parser.usage = "\n       ".join(f"nonproj evaluate [options] {form}" for form in forms)
     text = "treebank with gold heads; a parsed file of the same sentences, or two to compare by a permutation test"
     add("files", nargs="*", metavar="GOLD [PARSED | A B]", help=text)
@@ -97,7 +99,7 @@ def _add_evaluate(parser: Arguments) -> None:
     text = "with -m: measure the calibration of the confidence instead of accuracy"
     add("--calibration", action="store_true", help=text)
     text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
-    add("--text", dest="from_text", action="store_true", help=text)
+    add("--text", dest="from_text", action="store_true", help=text, rare=True)
     add("--json", action="store_true", help="print all figures as JSON")
     add_on_error(parser)
     add_reading(parser)
@@ -106,6 +108,7 @@ def _add_evaluate(parser: Arguments) -> None:
 
 
 def _add_inspect(parser: Arguments) -> None:
+    parser.add_example("nonproj inspect english")
     parser.add_argument("model", metavar="MODEL", help="a model made by 'nonproj train'")
     parser.add_argument("--verify", action="store_true", help="verify all checksums")
     form = parser.add_alternatives()
@@ -119,6 +122,7 @@ def _add_models(parser: Arguments) -> None:
 
 
 def _add_serve(parser: Arguments) -> None:
+    parser.add_example("nonproj serve english --port 8001")
     add = parser.add_argument
     text = (
         f"models made by 'nonproj train'; the first answers requests that name none (default: {VARIABLE} or {DEFAULT})"
@@ -130,15 +134,17 @@ def _add_serve(parser: Arguments) -> None:
     text = "limit on the processing time of a request, and target for its response time (default: 30)"
     add("--timeout", type=seconds, default=30.0, metavar="SECONDS", help=text)
     text = "maximum size of a request in bytes (default: 1048576)"
-    add("--max-bytes", type=positive, default=1 << 20, metavar="N", help=text)
-    add("--waiting", type=positive, default=200, metavar="N", help="maximum number of waiting requests (default: 200)")
+    add("--max-bytes", type=positive, default=1 << 20, metavar="N", help=text, rare=True)
+    text = "maximum number of waiting requests (default: 200)"
+    add("--waiting", type=positive, default=200, metavar="N", help=text, rare=True)
     text = "memory limit of a worker process (default: 4096)"
-    add("--max-worker-memory", type=positive, default=4096, metavar="MIB", help=text)
+    add("--max-worker-memory", type=positive, default=4096, metavar="MIB", help=text, rare=True)
     text = "allowed host name of the server besides localhost; * allows any (repeatable)"
     add("--allowed-host", action="append", default=[], metavar="NAME", help=text)
     text = "allowed origin of web pages, such as https://example.org; * allows any (repeatable)"
     add("--allowed-origin", action="append", default=[], metavar="ORIGIN", help=text)
     add_max_words(parser)
+    add_lexicon(parser)
 
 
 def parse_arguments(words: list[str]) -> argparse.Namespace:
@@ -196,7 +202,7 @@ def _check_standard_input(options: argparse.Namespace, parser: Arguments) -> Non
     """Report two inputs that are both standard input."""
     named = {"file": "FILE", "gold": "GOLD" if options.command == "evaluate" else "--gold", "parsed": "PARSED"}
     named["train"] = "TRAIN" if options.command == "train" else "--train"
-    named |= {"test": "--test", "held_out": "--held-out", "other": "--other"}
+    named |= {"test": "--test", "held_out": "--held-out", "other": "--other", "input": "IN", "lexicon": "--lexicon"}
     given = [(name, getattr(options, key, None)) for key, name in named.items()]
     files = [(name, file) for name, value in given for file in (value if isinstance(value, list) else [value])]
     standard = [name for name, file in files if file == "-"]

@@ -31,6 +31,7 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import BATCH, Parser
 from nonproj.text.formats import TextInput
 from nonproj.text.input import read_text, read_text_units
+from nonproj.text.lexicon import UserLexicon
 
 _MANY_UNKNOWN = 0.05
 """Share of words with unknown tags that triggers a warning: the tags of a treebank are a closed class."""
@@ -49,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
         targets, form = [ParseTarget(options.input, options.output)], format_of(options.output, options.format)
     options = with_values(options, to_folder=to_folder, targets=targets, format=form)
     _check_files(options)
+    options = with_values(options, lexicon=UserLexicon.of(options.lexicon))
     first = targets[0].source
     confidence = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
     is_wanted = confidence.write or options.min_confidence is not None
@@ -95,7 +97,7 @@ def _hint(wanted: bool) -> Iterator[None]:
 
 def _check_files(options: argparse.Namespace) -> None:
     """Raise an error if an output is also an input or another output; make the folder of several outputs."""
-    inputs, outputs, replaceable = {"model": options.model}, dict[str, str | None](), ""
+    inputs, outputs, replaceable = {"model": options.model, "lexicon": options.lexicon}, dict[str, str | None](), ""
     if options.to_folder:
         for target in options.targets:
             check_no_links(target.output, options.output)
@@ -123,7 +125,7 @@ def _parse(
     with open_table(options.output, options.format) as stream, statistics as lines, proofs as proof_lines:
         totals = ParseLog(lines, proof_lines)
         failures: list[NonprojError] = []
-        parser = Parser(model, decoding, options.tags, bool(options.proofs))
+        parser = Parser(model, decoding, options.tags, bool(options.proofs), options.lexicon)
         units, size = _units(parser, source, text), BATCH if os.path.isfile(options.input) else 1
         if text.on_error == STOP:
             units = progress(until_error(units, failures), "parse")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nonproj.errors import ConfigError, DependencyError, needs
 from nonproj.model.model import Model
+from nonproj.text.lexicon import UserLexicon
 from nonproj.workers.parsing import ModelRef
 
 MAX_WORDS = 1000
@@ -69,11 +70,12 @@ def _load(options: argparse.Namespace) -> Iterator[dict[str, ModelRef]]:
 
     with contextlib.ExitStack() as stack:
         models = {name_of(path): stack.enter_context(private_copy(path)) for path in options.models}
-        yield {name: _reference(model, options.max_words) for name, model in models.items()}
+        lexicon = UserLexicon.of(options.lexicon)
+        yield {name: _reference(model, options.max_words, lexicon) for name, model in models.items()}
 
 
-def _reference(model: Model, max_words: int | None) -> ModelRef:
+def _reference(model: Model, max_words: int | None, lexicon: UserLexicon | None) -> ModelRef:
     """Return the reference from which workers load a model."""
     decoding = model.config.decoding
     limit = min(decoding.max_words, MAX_WORDS) if max_words is None else max_words
-    return ModelRef.of(str(model.path), dataclasses.replace(decoding, max_words=limit))
+    return ModelRef.of(str(model.path), dataclasses.replace(decoding, max_words=limit))._replace(lexicon=lexicon)

@@ -54,6 +54,7 @@ def parse(
     ``source`` is the first file; the progress bar shows how much of it has been read if it is the only one.
     """
     reference = ModelRef.of(options.model, decoding, options.tags, bool(options.proofs))
+    reference = reference._replace(lexicon=options.lexicon)
     keep(reference, model)
     files = [_File.of(target, options) for target in options.targets]
     partial: JobLog | None = None
@@ -119,7 +120,7 @@ def _facts(
     form = text.plain.format if text.plain else "treebank"
     named: dict[str, Any] = {f"decoding.{name}": value for name, value in dataclasses.asdict(decoding).items()}
     named |= {"--tag": options.tags, "the format of the input": form, "--token-ranges": options.token_ranges}
-    named["--breaks"] = options.breaks
+    named |= {"--breaks": options.breaks, "--lexicon": task_digest(reference.lexicon)}
     named |= {"--stats-comments": text.comments, "--deps": text.deps}
     named |= {"--max-line": text.rules.max_line, "--confidence": text.confidence.write, "--stats": bool(options.stats)}
     named["--min-confidence"] = text.confidence.minimum

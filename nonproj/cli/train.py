@@ -33,6 +33,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
 from nonproj.pipeline.parser import Parser
+from nonproj.text.lexicon import UserLexicon
 from nonproj.types import Sentence
 from nonproj.workers.processes import cores
 
@@ -63,6 +64,7 @@ def _run(
     """Train a model on a treebank, and evaluate it on a test file."""
     path, treebanks, partial = options.train, Treebanks(options), config.treebank.partial
     own = {"require_heads": partial == "none", "ignore_heads": partial == "misc"}
+    lexicon = UserLexicon.of(options.lexicon)
     sentences, held_out = _hold_out(treebanks, treebanks.read_all(path, **own), config.treebank.held_out, own)
     # These files are read now, to report errors before the training.
     silver, test = (treebanks.read_all(name, require_heads=True) for name in (config.treebank.silver, options.test))
@@ -78,6 +80,9 @@ def _run(
     with resumable(checkpoint, options.resume), training_progress(options, config, words) as progress:
         run = RunOptions(checkpoint, options.resume, progress, options.jobs)
         model = train(sentences, config, held_out=held_out, auxiliary=auxiliary, start=start, run=run)
+    known = start.loaded(UserLexicon) if start else None
+    if lexicon := lexicon.over(known) if lexicon else known:
+        model.add_component(UserLexicon.name, lexicon.state())
     _name_sources(model.meta, options, config)
     model.meta |= provenance(config, path, options.test, len(held_out))
     model.save(output)
@@ -176,7 +181,7 @@ def outputs(options: argparse.Namespace, config: Config) -> tuple[Path, Path | N
     checkpoint = None if is_direct(output) else Path(f"{options.output}.checkpoint")
     held_out, folder = config.treebank.held_out, config.features.folder
     inputs = {"treebank": options.train, "configuration": options.config, "test file": options.test}
-    inputs["model to continue"] = options.start
+    inputs |= {"model to continue": options.start, "lexicon": options.lexicon}
     inputs["held-out file"] = held_out if isinstance(held_out, str) else None
     inputs["automatically parsed file"] = config.treebank.silver
     inputs |= {f"related treebank {number}": name for number, name in enumerate(options.related, 1)}

@@ -1,4 +1,4 @@
-"""Everything that learns: one component a module, and the trainer, which fits them in their order.
+"""Components of a model, one a module, and the trainer, which fits them in their order.
 
 - `base`: the protocol of components: each is fitted, stored, resumed and applied
 - `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each
@@ -12,6 +12,7 @@
 - `network`: the network over arcs and labels
 - `confidence`: the classifier of right and wrong arcs
 - `crossing`: the costs of crossed arcs
+- `graphs`: enhanced graphs
 - `encoder`: a pretrained encoder, fine-tuned
 - `parser`: the averaged perceptron over parts
 - `continuing`: continuing a model on other sentences: what stays, and which options may differ

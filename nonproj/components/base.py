@@ -67,7 +67,7 @@ class UnfinishedFit(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class RunOptions:
-    """How a training runs; the model does not depend on it.
+    """Options of a training run that do not affect the model.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class Component(Fitted):
     needs : tuple of str
         The components that come before it.
     kind : class
-        Of the result of `fit`, if it is another one.
+        Class of the result of `fit`, if it is another one.
     figures : tuple of str
         The names of the figures that it adds to the training history.
     parallel : bool

@@ -39,7 +39,7 @@ class ParallelFits:
     Attributes
     ----------
     copies : dict of str to Copy
-        Of the components that are being fitted, by name.
+        Processes of the components that are being fitted, by name.
     """
 
     def __init__(self) -> None:

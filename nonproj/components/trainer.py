@@ -18,6 +18,7 @@ from nonproj.components.conventions import ConventionsComponent
 from nonproj.components.crossing import CrossingComponent
 from nonproj.components.encoder import EncoderComponent
 from nonproj.components.fitting import ParallelFits, fit_component
+from nonproj.components.graphs import GraphComponent
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
 from nonproj.components.parser import ParserComponent
@@ -42,6 +43,7 @@ OF_TREES: tuple[type[Component], ...] = (
     PrunerComponent,
     LabelerComponent,
     CrossingComponent,
+    GraphComponent,
     ConfidenceComponent,
     NetworkComponent,
     EncoderComponent,

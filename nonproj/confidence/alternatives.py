@@ -23,7 +23,7 @@ def costs(instance: Instance, heads: np.ndarray, single_root: bool) -> np.ndarra
     Parameters
     ----------
     instance : Instance
-        Of parts with compiled automata.
+        Sentence with parts of a set with compiled automata.
     heads : ndarray of shape (N,), int32
         A tree over the candidate arcs.
     single_root : bool

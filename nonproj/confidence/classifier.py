@@ -1,4 +1,4 @@
-"""From features to probabilities, by additive models stored with the parser.
+"""Additive models from features to probabilities, stored with the parser.
 
 A model adds a piecewise linear function of each feature and a value for the word's label and for its tag; the sum is
 the log-odds.  One model is for heads, one for the labels of correct heads, and one for whole trees, whose features
@@ -31,11 +31,11 @@ class Confidence(NamedTuple):
     Attributes
     ----------
     heads : ndarray of shape (n,), float64
-        That each word's head is correct.
+        Probability that each word's head is correct.
     labels : ndarray of shape (n,), float64
-        That each word's head and label are correct.
+        Probability that each word's head and label are correct.
     tree : float
-        That all heads are correct.
+        Probability that all heads are correct.
     """
 
     heads: np.ndarray

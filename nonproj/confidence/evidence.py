@@ -85,7 +85,7 @@ class ConfidenceInput(NamedTuple):
     copies : ndarray of shape (3 A,), float64
         Copies of the arcs' scores where the first bound was lowest, see `nonproj.dual.search.SearchResult`.
     marginals : ndarray of shape (A,), float64
-        Of the candidate arcs, in the first-order model.
+        Marginals of the candidate arcs in the first-order model.
     decoded : Decoded
     labels : ndarray of shape (n,), int64
         The number of each arc's label.

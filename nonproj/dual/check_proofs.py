@@ -78,7 +78,7 @@ Shares = tuple[list[int], list[int]]
 
 
 class Verdict(NamedTuple):
-    """What is proved of a sentence.
+    """Claims of a sentence's proof.
 
     The ``status`` is ``"optimal"``, ``"near"`` if the trees are optimal ``within`` a gap, or ``"open"`` if one of them
     came without a claim.  ``about`` has the fields `ABOUT` of the proof, whether crossed arcs have ``costs``, and the
@@ -92,9 +92,9 @@ class Verdict(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Which trees over some arcs count: whether only projective ones, and whether only those that cross.
+    """Restriction of trees over some arcs: to projective ones, or to those with crossed arcs.
 
-    Then ``crossed`` are arcs of all of them that are crossed in those that count; else it is None.
+    For the latter, ``crossed`` are arcs that all trees have and that are crossed in those that count; else None.
     """
 
     projective: bool
@@ -137,7 +137,7 @@ class Units:
         return [above << self.bits - (below.bit_length() - 1) for above, below in map(ratio, numbers)]
 
     def number(self, units: int) -> float:
-        """Return the float that is nearest to so many units."""
+        """Return the float nearest to a number of units."""
         return units / (1 << self.bits)
 
 
@@ -329,7 +329,7 @@ def best_side(
 
 
 def fee_of(size: int, scores: dict[Arc, int]) -> int:
-    """Return more than the scores of any two trees over these arcs differ by; half of it is more than any score."""
+    """Return an upper bound on the difference between two trees' scores; half of it is above every score."""
     return 2 + 2 * size * max(map(abs, scores.values()), default=0)
 
 
@@ -412,7 +412,7 @@ def highest_sum(first: list[int], second: list[int]) -> int:
 
 
 def bound_of_excluded(problem: Problem, excluded: list[int]) -> int:
-    """Return a bound on the scores of all trees with one of these arcs, which score so much less than the best ones."""
+    """Return a bound on the scores of all trees with at least one of these arcs."""
     best = [max(problem.own[problem.place[arc]] for arc in arcs) for arcs in problem.entering[1:]]
     return sum(best) + problem.most - min(best[problem.arcs[i][1] - 1] - problem.own[i] for i in excluded)
 

@@ -50,7 +50,7 @@ class CrossingCosts:
 
     @cached_property
     def roundoff(self) -> float:
-        """More than the rounding errors of two sums of costs."""
+        """Upper bound on the rounding errors of two sums of costs."""
         return 2.0 * math.ulp(float(self.costs.max(initial=0.0)) * int(self.modifier.max(initial=0)))
 
     @cached_property

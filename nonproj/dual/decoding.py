@@ -12,7 +12,7 @@ import numpy as np
 
 from nonproj.automata.compiled import has_compiled_automata
 from nonproj.dual.crossing import CrossingCosts, crossing_costs
-from nonproj.dual.domain import NormalisedScores, normalise_scores, relative_scores
+from nonproj.dual.domain import NormalisedScores, normalise_scores, relative_scores, with_scale
 from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_search
 from nonproj.dual.problem import NO_TRACE, OwnScores, problem_of
 from nonproj.dual.search import SearchResult, search
@@ -91,10 +91,28 @@ def decode_trusted(
     return search(problem_of(parts, relative, options, own), options, limits, k, crossing, record=record)
 
 
+def with_costs(
+    found: SearchResult,
+    options: DualOptions,
+    limits: SearchOptions,
+    k: int,
+    crossing: CrossingCosts,
+    record: bool = False,
+) -> SearchResult:
+    """Find the k best trees by their scores less what they pay, given those by their scores alone.
+
+    Costs are not negative, so a certified best tree that pays nothing remains the best.
+    """
+    if k == 1 and not record and found[0].certified and not crossing.of(found[0].tree):
+        return SearchResult(found, found.problem, found.copies, found.first, crossing=crossing)
+    options = with_scale(options, found.problem.instance.scores)
+    return search(found.problem, options, limits, k, crossing, found.first, record=record)
+
+
 def _decode(given: NormalisedScores, limits: SearchOptions, k: int = 1, trace: Trace = NO_TRACE) -> SearchResult:
     """Return the k best trees of a problem that was validated."""
     problem = problem_of(given.parts, given.relative, given.options, given.own)
-    return search(problem, given.options, limits, k, given.crossing, trace)
+    return search(problem, given.options, limits, k, given.crossing, trace=trace)
 
 
 def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> tuple[Decoded, Trace]:
@@ -108,7 +126,7 @@ def dual_trace(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAU
     Returns
     -------
     Decoded
-        The same as that of `dual_decomposition`.
+        Result of `dual_decomposition`.
     Trace
         One entry for each iteration; none for arcs alone.
 

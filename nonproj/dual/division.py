@@ -18,7 +18,7 @@ from nonproj.types import Bools, Int32s
 
 
 class SearchTask(NamedTuple):
-    """What is searched for: the k best trees of a problem, by their scores less what they pay for crossed arcs."""
+    """The task of a search: the k best trees of a problem, by their scores minus the costs of crossed arcs."""
 
     problem: Problem
     options: DualOptions

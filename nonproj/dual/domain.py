@@ -83,7 +83,7 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (P,), float64
-        Those of arcs first.
+        Scores of parts, arcs first.
 
     Returns
     -------
@@ -140,10 +140,10 @@ def normalise_scores(
     ----------
     parts : PartSpace
     scores : array-like of shape (P,), float64
-        Those of arcs may be minus infinity.
+        Scores of parts; those of arcs may be minus infinity.
     options : DualOptions
     trees : int
-        How many of the best trees must be left.
+        Number of best trees that must be left.
     crossing : CrossingCosts, optional
         Costs of crossed arcs.
 
@@ -163,7 +163,7 @@ def normalise_scores(
     --------
     >>> from nonproj.parts.arcs import full_arc_space
     >>> given = normalise_scores(part_space(full_arc_space(2), "arc"), [1.0, 2.0, 4.0, -1e18], DualOptions())
-    >>> given.own.scores, given.relative
+    >>> given.own.part_scores, given.relative
     (array([1., 2., 4.]), array([-1.,  0.,  0.]))
     """
     options = check_options(options)

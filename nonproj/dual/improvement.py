@@ -10,7 +10,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import ArcSpace, Float64s, Int32s, Int64s
 
 NO_ARC = np.int64(-1)
-"""Instead of the arc into a word that has been taken out of the tree."""
+"""Placeholder for the arc into a word that has been taken out of the tree."""
 
 ARC_WORK = 4
 """Work of looking at an arc, in the time of Viterbi transitions."""

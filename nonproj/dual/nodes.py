@@ -79,22 +79,22 @@ class Node:
     ----------
     keep : ndarray of shape (A,), bool
     bound : float
-        Of the scores of the trees.
+        Bound on the scores of the trees.
     copies, disputes : ndarray
         See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.  Disputes have
         weights where bounds of the trees without each arc are known.
     kind : int
-        Which of the trees count: `ALL`, `CROSSING` or `PROJECTIVE`.
+        Kind of trees that count: `ALL`, `CROSSING` or `PROJECTIVE`.
     iterations : int
-        Of the subgradient method, at most; 0 once the node is bounded.
+        Maximum number of iterations of the subgradient method; 0 once the node is bounded.
     best : ndarray of int32, or None
         The best tree that is known over its arcs.
     score : float
-        That of ``best``.
+        Score of ``best``.
     solved : bool
         Whether ``best`` is proven to score highest.
     branch : Branch or None
-        Where the search records what becomes of the node; None if it does not.
+        Record of the node's fate in the search; None if nothing is recorded.
     crossed : tuple of int
         Arcs of all its trees, which count only if these are crossed.
     paid : float
@@ -180,7 +180,7 @@ class Effort(NamedTuple):
 
 
 class RankedTree(NamedTuple):
-    """One of the best trees, and its value."""
+    """A tree among the best, and its value."""
 
     tree: Int32s
     score: float

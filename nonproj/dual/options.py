@@ -24,8 +24,7 @@ POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 2
 
 
 class DualOptions(NamedTuple):
-    """How to decode.
-
+    """Options of dual decomposition.
     Attributes
     ----------
     max_iterations : int
@@ -66,7 +65,7 @@ class DualOptions(NamedTuple):
 
 
 class SearchOptions(NamedTuple):
-    """How far branch and bound searches.
+    """Limits of branch and bound.
 
     Attributes
     ----------

@@ -38,26 +38,26 @@ class OwnScores(NamedTuple):
 
     Attributes
     ----------
-    scores : ndarray of shape (P,), float64
-        Those of all parts, or with tables those of arcs at least.
+    part_scores : ndarray of shape (P,), float64
+        Scores of all parts, or with tables those of arcs at least.
     best : ndarray of shape (N,), float64
         The score of the best arc into each word.
     constant : float
         Their sum.
     roundoff : float
         0 if all sums of these scores are exact, else `nonproj.trees.rounding.ROUNDOFF`.
-    most : float
+    bound : float
         No tree has a higher sum of scores beside those of arcs.
-    first : ndarray of shape (N,), float64
-        What the first multipliers add to the scores of arcs that automata see: see `first_copies`.
+    initial_multipliers : ndarray of shape (N,), float64
+        Sum of the first multipliers in the scores of arcs that automata see: see `first_copies`.
     """
 
-    scores: np.ndarray
+    part_scores: np.ndarray
     best: np.ndarray
     constant: float
     roundoff: float
-    most: float
-    first: np.ndarray
+    bound: float
+    initial_multipliers: np.ndarray
 
 
 class NodeResult(NamedTuple):
@@ -121,7 +121,7 @@ class Problem(ABC):
     n_nodes, size : int
         Words and the root, each of which has an automaton, and all parts.
     own : OwnScores or None
-        What the scores were before they were made relative, if they were.
+        Scores before they were made relative, if they were.
     of_second_order : bool
         Whether there are parts of second order, and none of third order.
     """
@@ -146,14 +146,16 @@ class Problem(ABC):
         """Return the arcs of a tree, bool[A]."""
         return tree[self.modifier] == self.head
 
-    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
+    def bound(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
         """Run the subgradient method over all arcs, from the first multipliers."""
         disputes, tree = np.zeros(len(self.head), np.int64), np.zeros(self.n_nodes, np.int32)
         descent = Descent(self.copies.copy(), np.empty(len(self.copies)), disputes, -np.inf, budget)
         found = descend(self.instance, options, descent, trace, tree)
         return NodeResult(found, tree, descent.lowest, disputes)
 
-    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> NodeResult:
+    def restricted_bound(
+        self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int
+    ) -> NodeResult:
         """Run the subgradient method over some arcs, from given copies."""
         part = self.restrict(keep, options.scale)
         places, n_arcs = part.copies(len(self.head)), len(part.arcs)
@@ -202,10 +204,10 @@ class Problem(ABC):
             bound += own.constant
         elif own is not None:
             gap, largest, (arcs, starts, _) = bound - score, max(abs(bound), abs(score)), self.instance
-            score, exact = score_tree(arcs, starts, own.scores, tree)
+            score, exact = score_tree(arcs, starts, own.part_scores, tree)
             bound, score = score - paid + gap, score - paid
             # Relative scores of this tree and of any other may be rounded, and so may be each of these sums.
-            bound += 2.0 * own.roundoff * (own.most + 2.0 * largest)
+            bound += 2.0 * own.roundoff * (own.bound + 2.0 * largest)
             if gap > 0.0 or paid > 0.0 or not exact or own.roundoff:
                 bound += 2.0 * math.ulp(max(abs(score) + paid, abs(bound)))
         share = effort.decoded / max(1, effort.iterations * self.n_nodes)
@@ -220,7 +222,7 @@ def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
 
 
 def bonus_of(parts: PartSpace, scores: Float64s, scale: float) -> float:
-    """Return more than all parts that may appear or disappear with one more modifier, and an arc's own score."""
+    """Return an upper bound on what one more modifier can change a score by, its arc included."""
     bonus = scale
     for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
         own = scores[begin:end]
@@ -238,7 +240,7 @@ class PartsProblem(Problem):
 
     def __init__(self, parts: PartSpace, scores: Float64s, options: DualOptions, own: OwnScores | None = None):
         starts, beta = compiled_starts(parts), options.beta if len(parts.types) > 1 else 1.0
-        first = own.first if own is not None else np.zeros(len(parts.arcs.start) - 1)
+        first = own.initial_multipliers if own is not None else np.zeros(len(parts.arcs.start) - 1)
         copies = first_copies(parts.arcs, scores, first, beta, options.tau if len(starts.grandparent) else 1.0)
         super().__init__(Instance(parts.arcs, starts, scores), copies, own)
         self.parts, self.of_second_order = parts, starts.third is None and len(parts.types) > 1
@@ -256,11 +258,13 @@ class PartsProblem(Problem):
 class ArcsProblem(PartsProblem):
     """Trees of arcs alone, whose best one the arborescence finds by itself."""
 
-    def whole(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
+    def bound(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
         """Return the best tree."""
         return self.best(self.instance, options)
 
-    def over(self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int) -> NodeResult:
+    def restricted_bound(
+        self, keep: Bools, copies: Float64s, options: DualOptions, incumbent: float, budget: int
+    ) -> NodeResult:
         """Return the best tree over some arcs."""
         return self.best(self.restrict(keep, options.scale).instance, options)
 
@@ -290,7 +294,7 @@ class TablesProblem(Problem):
         own: OwnScores | None = None,
     ):
         instance = Instance(arcs, PartStarts(NO_PARTS, NO_PARTS, None, automata), scores)
-        first = own.first if own is not None else np.zeros(len(arcs.start) - 1)
+        first = own.initial_multipliers if own is not None else np.zeros(len(arcs.start) - 1)
         super().__init__(instance, first_copies(arcs, scores, first, options.beta, 1.0), own)
         self.automata, self.size = automata, len(automata.take) + len(automata.final)
 

@@ -53,7 +53,7 @@ PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
 
 
 class ScoreSource(NamedTuple):
-    """Where scores come from: the fields ``name``, ``words``, ``model`` and ``options`` of a proof."""
+    """Source of scores: the fields ``name``, ``words``, ``model`` and ``options`` of a proof."""
 
     name: str = ""
     words: str | None = None
@@ -84,13 +84,13 @@ def proof_of(
     Parameters
     ----------
     found : SearchResult
-        Of a search that was recorded.
+        Result of a search that was recorded.
     parts : PartSpace
         All parts over the candidate arcs, those included that the search could leave out because no best tree has them.
     scores : ndarray of shape (P,), float64
         Their scores, finite.
     options : DualOptions
-        Those of the search, with the scale of its problem.
+        Options of the search, with the scale of its problem.
     crossing : CrossingCosts, optional
         Over the candidate arcs.
     source : ScoreSource

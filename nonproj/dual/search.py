@@ -59,11 +59,13 @@ class SearchResult(list[Decoded]):
     ----------
     problem : Problem
     copies : ndarray of shape (V,), float64
-        Those of the problem's own scores where the first bound was lowest.
+        Copies of the problem's own scores where the first bound was lowest.
+    first : NodeResult or None
+        The first bound and its tree, from which `with_costs` continues.
     branch : Branch or None
-        How the trees were divided and bounded, if that was recorded; see `nonproj.dual.proofs`.
+        Record of how the trees were divided and bounded, if any; see `nonproj.dual.proofs`.
     crossing : CrossingCosts or None
-        What trees paid.
+        Costs that trees paid.
     """
 
     def __init__(
@@ -71,11 +73,12 @@ class SearchResult(list[Decoded]):
         trees: Iterable[Decoded],
         problem: Problem,
         copies: Float64s,
+        first: NodeResult | None = None,
         branch: Branch | None = None,
         crossing: CrossingCosts | None = None,
     ):
         super().__init__(trees)
-        self.problem, self.copies, self.branch, self.crossing = problem, copies, branch, crossing
+        self.problem, self.copies, self.first, self.branch, self.crossing = problem, copies, first, branch, crossing
 
 
 def search(
@@ -84,6 +87,7 @@ def search(
     limits: SearchOptions,
     k: int = 1,
     crossing: CrossingCosts | None = None,
+    first: NodeResult | None = None,
     trace: Trace = NO_TRACE,
     record: bool = False,
 ) -> SearchResult:
@@ -99,6 +103,8 @@ def search(
     k : int
     crossing : CrossingCosts, optional
         Costs of crossed arcs; by default none.
+    first : NodeResult, optional
+        The first bound, if it is known from a search without costs.
     trace : Trace
         Filled by the first node as far as its arrays reach.
     record : bool
@@ -117,7 +123,7 @@ def search(
     """
     words = problem.n_nodes - 1
     budget = k * limits.work_per_word * (words + min(words, FULL_WORK_WORDS)) // 2 or UNLIMITED
-    first = problem.whole(options, budget, trace)
+    first = first or problem.bound(options, budget, trace)
     outcome, crossing = first.descent.outcome, None if options.projective else crossing
     if outcome < 0:
         check_status(-outcome)
@@ -132,9 +138,11 @@ def search(
     else:
         task = SearchTask(problem, options, limits._replace(search=searching), k, crossing)
         ranked = _Search(task, budget).run(first, branch)
+    copies = first.copies
     if problem.own is not None:  # the tree's copies sum to its own score
-        first.copies[: len(problem.head)] += problem.own.best[problem.modifier]
-    return SearchResult(ranked, problem, first.copies, branch, crossing)
+        copies = copies.copy()
+        copies[: len(problem.head)] += problem.own.best[problem.modifier]
+    return SearchResult(ranked, problem, copies, first, branch, crossing)
 
 
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
@@ -150,7 +158,7 @@ def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> Sea
     best = first._replace(tree=known.tree, score=known.score, certified=closed)
     others = [each for each in found if not np.array_equal(each.tree, known.tree)]
     others = [best, *others][: len(found)]
-    return SearchResult(others, found.problem, found.copies, found.branch, found.crossing)
+    return SearchResult(others, found.problem, found.copies, found.first, found.branch, found.crossing)
 
 
 class _Search:
@@ -232,7 +240,7 @@ class _Search:
         self.spent += NODE_WORK + PART_WORK * task.problem.size
         incumbent = max(self.known.threshold() + node.paid, node.score)
         options = task.options_of(node)._replace(max_iterations=node.iterations)
-        bounded = task.problem.over(node.keep, node.copies, options, incumbent, self.budget - self.spent)
+        bounded = task.problem.restricted_bound(node.keep, node.copies, options, incumbent, self.budget - self.spent)
         self.update(node, bounded, incumbent)
 
     def update(self, node: Node, bounded: NodeResult, incumbent: float) -> Node:

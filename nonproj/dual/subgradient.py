@@ -33,7 +33,7 @@ from nonproj.trees.rounding import PART_TERMS, rounding_error
 from nonproj.types import ArcSpace, Bools, Float64s, Int8s, Int32s, Int64s
 
 AGREED, CLOSED, STOPPED = 0, 1, 2
-"""How the method ends: the subproblems agree, the gap is closed, or neither."""
+"""Outcomes of the method: the subproblems agree, the gap is closed, or neither."""
 
 WORD_WORK, ARC_WORK, CONTRACTION_WORK, SPAN_WORK, SPLIT_WORK = 200, 12, 8, 8, 1
 """Work of an iteration beside the automata: for each node and arc, for each of them that contraction looks at and, with
@@ -85,7 +85,7 @@ class Descent(NamedTuple):
 
 
 class DescentResult(NamedTuple):
-    """How the subgradient method ended.
+    """Result of the subgradient method.
 
     ``outcome`` is `AGREED`, `CLOSED`, `STOPPED`, or minus a status of `nonproj.trees.checks`; ``score`` is that of the
     best tree or of the incumbent, ``decoded`` counts the head automata decoded.

@@ -20,9 +20,9 @@ class Instance(NamedTuple):
     ----------
     arcs : ArcSpace
     starts : PartStarts
-        Where parts over these arcs lie, or automata as tables.
+        Places of parts over these arcs, or automata as tables.
     scores : ndarray of shape (P,), float64
-        Those of all parts; with tables, those of arcs.
+        Scores of all parts; with tables, those of arcs.
     """
 
     arcs: ArcSpace

@@ -81,7 +81,7 @@ def judge_text(
     gold : sequence of Sentence
         With gold heads.
     system : sequence of Sentence
-        The same text, as parsed.
+        Parsed sentences of the same text.
     heads, labels : sequence
         The trees of the parsed sentences: int32[n], and ``n`` strings.
 

@@ -33,7 +33,7 @@ class TextOptions(NamedTuple):
     confidence : ConfidenceOutput
         Options for writing confidence.
     on_error : str
-        How to handle malformed input: one of `nonproj.io.broken.ON_ERROR`.
+        Treatment of malformed input: one of `nonproj.io.broken.ON_ERROR`.
     """
 
     comments: bool = False
@@ -157,7 +157,7 @@ def annotate(
             from nonproj.dual.proofs import as_line
 
             proof = as_line(parse.proof)
-        place, enhanced = (sentence.path, sentence.line), count_enhanced(sentence)
+        place, enhanced = (sentence.path, sentence.line), count_enhanced(sentence) if parse.graph is None else (0, 0)
         on_record(ParseRecord(*place, len(sentence), parse.unknown_tags, numbers, proof, enhanced))
         for rank, tree in enumerate(trees, 1):
             lines: dict[str, object] = {"rank": rank} if several else {}
@@ -165,7 +165,8 @@ def annotate(
                 lines |= statistics(tree)
             if confidence.write and tree.confidence is not None:
                 lines["confidence"] = round(float(tree.confidence.tree), 4)
-            yield *with_confidence(sentence, tree, confidence), as_comments(lines)
+            graph = None if confidence.minimum else tree.graph
+            yield *with_confidence(sentence, tree, confidence), as_comments(lines), graph
 
 
 def as_comments(figures: Mapping[str, object]) -> dict[str, str]:

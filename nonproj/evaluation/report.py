@@ -137,8 +137,8 @@ def ud_report(names: Sequence[str], scores: Sequence[dict[str, dict[str, Any]]])
             lines.append(f"{metric:11}|{cells} |" + ("" if accuracy is None else f"{100 * accuracy:10.2f}"))
         return "\n".join(lines) + "\n"
     lines = [f"A: {names[0]}", f"B: {names[1]}", "F1 scores, per cent", "", _row("", "A", "B", "A - B")]
-    for metric, score in scores[0].items():
-        lines.append(_row(metric, *_cells((score["f1"], scores[1][metric]["f1"]))))
+    for metric in filter(scores[1].get, scores[0]):
+        lines.append(_row(metric, *_cells([each[metric]["f1"] for each in scores])))
     return "\n".join(lines) + "\n"
 
 

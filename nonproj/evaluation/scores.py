@@ -46,7 +46,7 @@ class Evaluation:
     seconds : float or None
         Wall-clock time of parsing, if known; set by the caller.
     given : str or None
-        What the parser was given, in words, if known; set by the caller.
+        Input of the parser, in words, if known; set by the caller.
 
     Examples
     --------

@@ -26,7 +26,7 @@ def compare(
     Parameters
     ----------
     first, second : Evaluation
-        Of the same gold sentences, in the same order.
+        Evaluations of the same gold sentences, in the same order.
     labelled : bool
         Whether to test the labelled attachment score too, if both evaluations have labels.
     punctuation : bool

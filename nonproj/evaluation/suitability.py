@@ -1,4 +1,4 @@
-"""Whether input resembles a model's training data: its tags, its script and its language.
+"""Comparison of input with a model's training data: tags, script and language.
 
 All that is compared is in the model: its vocabularies, which list tags and forms by decreasing frequency.  So the
 frequency of a form in training is estimated from its rank, by Zipf's law.  In a text of the same language, whatever its
@@ -59,7 +59,7 @@ def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing"
     sentences : sequence of Sentence
         The first ones of an input; a few thousand words suffice.
     tags : {"missing", "all", "none"}
-        Which tags the model predicts: see `nonproj.pipeline.parser.Parser`.
+        Tags that the model predicts: see `nonproj.pipeline.parser.Parser`.
 
     Examples
     --------
@@ -82,11 +82,11 @@ def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags:
     ----------
     model : Model
     name : str
-        Of the input.
+        Name of the input.
     sentences, tags
         As for `misfit_of`.
     remedy : str
-        How to have all tags predicted, if the caller can choose that.
+        Advice on how to have all tags predicted, if the caller can choose that.
     """
     reasons, only_tags = misfit_of(model, sentences, tags)
     if not reasons:
@@ -119,7 +119,7 @@ class FitCheck:
     ----------
     model : Model
     tags : {"missing", "all", "none"}
-        Which tags the model predicts.
+        Tags that the model predicts.
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ def text_errors(
     gold : sequence of Sentence
         With gold heads.
     systems : sequence of sequence of Sentence
-        The same text with trees, as each parser segments it.
+        Parsed sentences of the same text, of each parser.
     known : collection of str, optional
         The words of the training file; others are unknown words.
     features : collection of str, optional

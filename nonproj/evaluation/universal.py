@@ -26,6 +26,11 @@ METRICS = (
 )
 """The metrics of the shared task, in the order of its table."""
 
+ENHANCED = ("ELAS", "EULAS")
+"""Those of enhanced graphs, of the shared task of IWPT 2021, for files that have them.
+
+The script leaves out arcs from empty nodes, which the shared task has collapsed before."""
+
 _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters
 
@@ -41,9 +46,9 @@ def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
     Returns
     -------
     dict of str to dict
-        For each of `METRICS`: ``precision``, ``recall`` and ``f1``, shares from 0 to 1; ``aligned_accuracy``, the
-        correct share of the aligned words, None for the first three; and the numbers ``correct``, ``gold``,
-        ``system`` and ``aligned`` (None for the first three).
+        For each of `METRICS`, and of `ENHANCED` if both files have graphs: ``precision``, ``recall`` and ``f1``,
+        shares from 0 to 1; ``aligned_accuracy``, the correct share of the aligned words, None for the first three and
+        for graphs; and the numbers ``correct``, ``gold``, ``system`` and ``aligned`` (None like the former).
 
     Raises
     ------
@@ -69,7 +74,8 @@ def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
         result = udeval.evaluate(*read)
     except udeval.UDError:
         raise _text_differs(*read) from None
-    return {name: _as_dict(result[name]) for name in METRICS}
+    graphs = ENHANCED if result["ELAS"].gold_total and result["ELAS"].system_total else ()
+    return {name: _as_dict(result[name]) for name in (*METRICS, *graphs)}
 
 
 def universal_features() -> frozenset[str]:

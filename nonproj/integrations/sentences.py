@@ -94,6 +94,6 @@ def annotated(original: Any, sentence: Sentence, parse: Parse) -> Any:
             known = token.keys() | _CONLLX
             token.update((name, value) for name, value in old.items() if name not in known)
         return tokens
-    text = conll.replace(as_conllu(sentence), parse.decoded.heads, parse.labels)
+    text = conll.replace(as_conllu(sentence), parse.decoded.heads, parse.labels, graph=parse.graph)
     [parsed] = conll.read(io.StringIO(text))
     return dataclasses.replace(parsed, path=sentence.path, line=sentence.line)

@@ -32,8 +32,7 @@ from nonproj.text.formats import TextInput
 from nonproj.types import Sentence
 
 SENTENCES = ("auto", "segmenter", "rule")
-"""Where sentences start: as set before, or else by the model's segmenter or, if it has none, by spaCy's rule;
-always by the segmenter; always by spaCy's rule."""
+"""Sources of sentence starts.  ``auto``: those set before, else the model's segmenter, else spaCy's rule."""
 
 ROOT_LABEL = "ROOT"
 """The label of roots in spaCy's own models and matchers."""
@@ -75,7 +74,7 @@ class NonprojComponent:
     model : str or None
         The model file, or the name of an installed model; None if the component is going to be read from disk or bytes.
     tags : {"missing", "all", "none"}
-        Which tags, morphology and lemmas the model's tagger sets: those that no other component has set, all, or none.
+        Tags, morphology and lemmas that the model sets: those that no other component has set, all, or none.
     sentences : {"auto", "segmenter", "rule"}
         See `SENTENCES`.
     max_words : int

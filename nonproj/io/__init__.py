@@ -6,6 +6,7 @@
 - `terminal`: control characters and changes of direction on a terminal
 - `beside`: files whose names are derived from one that the user has typed
 - `constraints`: constraints on trees in the columns of a treebank
+- `lexicon`: lexicons that users write
 - `partial`: partial trees in training: only some heads are given
 - `conll`: lossless CoNLL-X and CoNLL-U
 - `copies`: copies of sentences with other columns, and the tokens that their lines name
@@ -14,6 +15,7 @@
 - `checks`: validation of a sentence's lines
 - `objects`: sentences from lists of words and rows of columns; from and to objects of the package conllu
 - `tables`: sentences as lines of JSON, Parquet files and data frames
+- `graphs`: enhanced graphs in DEPS, with empty nodes
 - `columns`: the columns that a treebank fills
 - `masking`: words that a treebank withholds
 - `splitting`: splits a treebank into pieces for workers, at sentence boundaries

@@ -27,6 +27,7 @@ from nonproj.io.broken import MalformedUnit, read_units
 from nonproj.io.checks import BOM, DEFAULT_RULES, ReadingRules
 from nonproj.io.columns import DEPREL, DEPS, HEAD
 from nonproj.io.files import OpenedInput, Source, open_input, open_output
+from nonproj.io.graphs import Graph, as_columns
 from nonproj.io.layouts import restored
 from nonproj.types import Sentence
 
@@ -131,6 +132,7 @@ def replace(
     heads: ArrayLike,
     labels: Iterable[str | None] | None = None,
     comments: Comments = (),
+    graph: Graph | None = None,
     *,
     deps: str | None = None,
 ) -> str:
@@ -142,13 +144,15 @@ def replace(
     Parameters
     ----------
     sentence : Sentence
-        Of ``n`` words.
+        Sentence of ``n`` words.
     heads : array_like of int, shape (n,)
         The head of each word, from 1; 0 is the root, and -1 is written as ``_``.
     labels : iterable of n str, optional
         None leaves the column DEPREL unchanged.
     comments : mapping or iterable of (key, value)
         Written as ``# key = value`` below the existing comments; a comment with the same key is replaced.
+    graph : list, optional
+        The enhanced graph (`nonproj.io.graphs.Graph`) that replaces the one of the sentence, unless this is kept.
     deps : {"keep", "drop"}, optional
         Whether the sentence keeps its enhanced dependencies; by default, only if the tree is the one that it has, and
         there is a warning if it loses any.
@@ -178,20 +182,26 @@ def replace(
     if len(names) != n:
         raise ValueError(f"labels has {len(names)} entries, {n} expected")
     texts = [str(head) if head >= 0 else "_" for head in given]
-    drop = deps == DROP or (deps != KEEP and not has_tree(sentence, given, names))
-    if drop and deps is None and any(count_enhanced(sentence)):
+    cells, empty = ([""] * n, []) if graph is None or deps == KEEP else as_columns(graph)
+    drop = deps == DROP or (deps != KEEP and (graph is not None or not has_tree(sentence, given, names)))
+    if drop and deps is None and graph is None and any(count_enhanced(sentence)):
         message = "enhanced dependencies and empty nodes belong to the tree of the input and are left out"
         warnings.warn(f"{message}; nonproj.write(..., deps='keep') keeps them", stacklevel=2)
-    for index, head, label in zip(word_lines, texts, names, strict=True):
+    for index, head, label, cell in zip(word_lines, texts, names, cells, strict=True):
         columns = lines[index].split("\t", 9)
         columns[HEAD] = head
         if label is not None:
             columns[DEPREL] = label
-        if drop and ":" in columns[DEPS]:  # without a colon: PHEAD of CoNLL-X
-            columns[DEPS] = "_"
+        if cell or (drop and ":" in columns[DEPS]):  # without a colon: PHEAD of CoNLL-X
+            columns[DEPS] = cell or "_"
         lines[index] = "\t".join(columns)
     if drop:
-        lines = [line for line in lines if not _is_empty_node(line)]
+        lines = ["" if _is_empty_node(line) else line for line in lines]
+    for name, cell in reversed(empty):
+        index = word_lines[int(name.partition(".")[0]) - 1]
+        ending = "\r\n" if lines[index].endswith("\r\n") else "\n"
+        lines[index] = lines[index].rstrip("\r\n") + ending
+        lines.insert(index + 1, "\t".join([name, *"_______", cell, f"_{ending}"]))
     if comments:
         _comment(lines, dict(comments))
     return _text(lines, sentence)

@@ -19,7 +19,7 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
     Parameters
     ----------
     sentence : Sentence
-        Of ``n`` words.
+        Sentence of ``n`` words.
     rows : list of n lists of str
         The ten columns of each word, of which all but ID may differ.
     tag_margins : ndarray of shape (n,), float64, optional
@@ -91,7 +91,7 @@ def with_misc(sentence: Sentence, attributes: Sequence[Mapping[str, str | None]]
     Parameters
     ----------
     sentence : Sentence
-        Of ``n`` words.
+        Sentence of ``n`` words.
     attributes : sequence of n mappings
         From names to values; all other attributes are kept, in their order.
 

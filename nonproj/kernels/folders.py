@@ -41,16 +41,16 @@ _IMPORT = re.compile(rb"\n(?:from|import) (\.*)([\w.]*)(?: import (\([^)]*\)|.*)
 _OWN = "nonproj.kernels."
 
 ENDING = ".nbc"
-"""Of the name of a kernel's file."""
+"""Ending of the name of a kernel's file."""
 
 TEMPORARY = "nonproj-"
 """The beginning of the name of a folder that is removed at exit; the names of others are digests."""
 
 IGNORED = "NONPROJ_OWN_KERNELS"
-"""If this environment variable is not empty, every kernel is compiled for the current processor."""
+"""Environment variable: if not empty, every kernel is compiled for the current processor."""
 
 PLAIN = "NONPROJ_PLAIN_KERNELS"
-"""If this environment variable is not empty, numba compiles kernels as usual (`nonproj.kernels.plain`)."""
+"""Environment variable: if not empty, numba compiles kernels as usual (`nonproj.kernels.plain`)."""
 
 
 class Folders(NamedTuple):

@@ -20,7 +20,7 @@ PACKAGE = "nonproj_kernels"
 """The import package with the files; nothing in it is executed but compiled kernels."""
 
 DESCRIPTION = "target.json"
-"""Its description: `TARGET`, and ``digest``, that of everything else that the code depends on."""
+"""File with the description of the package: `TARGET`, and ``digest``, that of all else that the code depends on."""
 
 CPU = "x86-64-v3"
 """The processor that kernels are compiled for: Intel's since Haswell, AMD's since Excavator."""

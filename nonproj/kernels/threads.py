@@ -124,7 +124,7 @@ class _OneThread:
 
 
 one_thread = _OneThread()
-"""For small matrices, which several threads multiply more slowly, much more where others use the cores, too.
+"""Context for products of small matrices, which several threads compute more slowly, above all on a busy machine.
 
 Examples
 --------

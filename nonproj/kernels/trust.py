@@ -1,4 +1,4 @@
-"""Whether others could change what is in a folder: numba executes the code in its cache.
+"""Checks that nobody else can write to a folder: numba executes the code in its cache.
 
 A folder is trusted if it, every folder above it and every link on the way belong to this user or to root, and nobody
 else can write to them.  A sticky folder, such as ``/tmp``, may be above it, because others cannot rename or remove what

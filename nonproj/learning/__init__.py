@@ -9,6 +9,7 @@
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs
 - `crossing`: the logistic model of crossed arcs, and the weights of non-projective ones in losses
+- `graphs`: paths, templates and the classifier of enhanced graphs
 - `candidate_arcs`: the candidate arcs of the training sentences, and their arrays in a checkpoint
 - `network`: the network over arcs and labels: its inputs, its losses and their gradient
 - `piece_vectors`: vectors of words by pieces, from an encoder's folder

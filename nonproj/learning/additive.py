@@ -164,7 +164,7 @@ def fit_classifier(outcomes: Sequence[GradedSentence], limit: float) -> Classifi
     ----------
     outcomes : sequence of GradedSentence
     limit : float
-        That of the evidence.
+        Limit of the evidence.
     """
     of_kinds = {kind: [outcome for outcome in outcomes if outcome.evidence.kind == kind] for kind in KINDS}
     return Classifier(limit, **{kind: fit_models(own) for kind, own in of_kinds.items() if own})

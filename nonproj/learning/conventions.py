@@ -37,7 +37,7 @@ class TagConventions:
     Parameters
     ----------
     tags : Counter of tags
-        How many words have each.
+        Number of words with each tag.
 
     Examples
     --------

@@ -47,7 +47,7 @@ class LazyList(Sequence[_T]):
     make : callable
         Returns the item of a number.
     numbers : ndarray of int64
-        Those of the items, in their order.
+        Numbers of the items, in their order.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class NumberedSentences(NamedTuple):
     labels : sequence of ndarray
         The numbers of the gold labels of each sentence, int64[n]; -1 for those that are not given.
     allowed : sequence of ndarray or None
-        Of each sentence with a partial tree, the arcs that its tree can have, bool[N, N]; see
+        Arcs that the tree of each sentence with a partial tree can have, bool[N, N]; see
         `nonproj.learning.partial`.
     bare : ndarray of int64
         The sentences of which no head is given, which no epoch learns from.
@@ -186,10 +186,10 @@ class Corpus:
         The treebank with the tags that the parser learns from, once there is a tagger: copies of each sentence, next to
         each other.
     copies : int
-        How many of each sentence.
+        Number of copies of each sentence.
     numbers : NumberedSentences
     chosen : ndarray of int64
-        Which of all sentences are learnt from, in ascending order.
+        Sentences that are learnt from, in ascending order.
     """
 
     sentences: Sequence[Sentence] = ()

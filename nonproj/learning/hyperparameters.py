@@ -66,7 +66,7 @@ class ContinuedHyperparameters:
     Attributes
     ----------
     epochs : int
-        Of the parser's perceptron, by default: few sentences are learnt beside a network that stays.
+        Default epochs of the parser's perceptron: few sentences are learnt beside a network that stays.
     square : float
         Initial AdaGrad accumulator of the pruner, whose first steps would undo the model otherwise.
     """
@@ -104,19 +104,19 @@ class ConfidenceHyperparameters:
     block : int
         Size of the blocks of held-out sentences, because sentences of one text are alike; less in small treebanks.
     epochs : int
-        Of the second parser's perceptron, independent of the first one's, so that a resumed training may have more.
+        Epochs of the second parser's perceptron, independent of the first one's: a resumed training may have more.
     min_words, min_wrong : int
         Held-out words, and those with a wrong head, without which no classifier is trained.
     sample : int
         Sentences from which the median cost is estimated.
     knots : int
-        Of the function of each feature, at quantiles.
+        Number of knots of each feature's function, at quantiles.
     min_count : int
         Labels and tags that occur less often add nothing.
     strength : float
         The inverse of the strength of regularisation, as scikit-learn's ``C``.
     folds : int
-        Of the examples on which log-odds are calibrated.
+        Folds of the examples on which log-odds are calibrated.
     """
 
     block: int = 100
@@ -137,12 +137,12 @@ class CrossingHyperparameters:
     Attributes
     ----------
     weight : float
-        Of gold non-projective arcs in the losses of network and parser, relative to others: they are few.
+        Weight of gold non-projective arcs in the losses of network and parser, relative to others: they are few.
     bits : int
         The logistic model has ``2 ** bits`` weights, but not more than the labeler.
     epochs : int
     learning_rate : float
-        Of AdaGrad.
+        Learning rate of AdaGrad.
     unit : float
         The unit of the costs of crossed arcs (`nonproj.scoring.crossing.CrossingScorer`), relative to the parser's
         margin.
@@ -155,6 +155,36 @@ class CrossingHyperparameters:
     unit: float = 0.1
 
 
+@dataclass(frozen=True)
+class GraphHyperparameters:
+    """Learning enhanced graphs.
+
+    Attributes
+    ----------
+    min_words : int
+        Words whose arcs differ from the tree's, without which no graphs are learnt.
+    templates : int
+        Maximum number of templates of the labels of a path.
+    plain : int
+        A label with this number of arcs, all of which are in the graphs, too, needs no classifier.
+    sentences : int
+        Maximum number that the classifier learns from.
+    bits : int
+        The classifier has ``2 ** bits`` weights.
+    epochs : int
+    learning_rate : float
+        Of AdaGrad.
+    """
+
+    min_words: int = 20
+    templates: int = 16
+    plain: int = 10
+    sentences: int = 20_000
+    bits: int = 20
+    epochs: int = 6
+    learning_rate: float = 0.1
+
+
 TREEBANK, PRUNER, AUXILIARY = TreebankHyperparameters(), PrunerHyperparameters(), AuxiliaryHyperparameters()
-CONFIDENCE, CROSSING = ConfidenceHyperparameters(), CrossingHyperparameters()
+CONFIDENCE, CROSSING, GRAPHS = ConfidenceHyperparameters(), CrossingHyperparameters(), GraphHyperparameters()
 CONTINUED = ContinuedHyperparameters()

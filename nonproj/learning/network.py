@@ -111,7 +111,7 @@ class TrainableArcNetwork:
     rng : numpy.random.Generator
         For the first weights and what is left out.
     vectors : WordVectors or PieceVectors, optional
-        Of the words in the vocabulary of `VECTOR`, or of all words, as the sentences have them.
+        Vectors of the words in the vocabulary of `VECTOR`, or of all words, as the sentences have them.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarr
     ----------
     batch : ArcBatch
     scores : ndarray of shape (A,), float32
-        Of the arcs.
+        Scores of the arcs.
 
     Returns
     -------

@@ -142,7 +142,7 @@ class Completion(NamedTuple):
     numbers : ndarray of int64
         The numbers of these among the sentence's parts.
     given : ndarray of bool
-        Which of these arcs are given: the only one into its word that is allowed.
+        Mask of the arcs that are given: the only ones into their words that are allowed.
     """
 
     parts: PartSpace

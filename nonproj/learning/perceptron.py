@@ -77,7 +77,7 @@ class Perceptron(AveragedWeights):
     relaxed : bool
         Decode over Z, as the paper does; otherwise over trees, by dual decomposition.
     label_margin : float
-        Where labels are scored with the arcs: score by which the gold label of a gold arc must win.
+        Score by which the gold label of a gold arc must win, if labels are scored with the arcs.
     """
 
     def __init__(

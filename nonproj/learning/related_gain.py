@@ -1,4 +1,4 @@
-"""Whether a treebank learns together with related ones, or alone: held-out sentences decide.
+"""The decision between learning with related treebanks and without, by held-out sentences.
 
 Of two ways to learn, the simpler one is taken unless the other is better by more than a standard error (the rule of
 Breiman, Friedman, Olshen and Stone 1984, "Classification and Regression Trees", section 3.4.3).  The simpler one is to
@@ -49,7 +49,7 @@ def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> Relate
     Parameters
     ----------
     what : str
-        What has been predicted, for the log.
+        Noun for the predictions, for the log.
     words, alone, together : ndarray of shape (S,), int64
         The words of each held-out sentence, and how many are right.
 

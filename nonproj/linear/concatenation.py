@@ -16,7 +16,7 @@ def concatenated(parts: list[np.ndarray]) -> np.ndarray:
     Parameters
     ----------
     parts : list of ndarray
-        Of one dtype, and of one shape but for the first dimension; at least one.
+        Arrays of one dtype, and of one shape but for the first dimension; at least one.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Stored(Protocol):
     ----------
     name : str
     schema : Schema
-        Of its state.
+        Schema of its state.
     """
 
     name: ClassVar[str]

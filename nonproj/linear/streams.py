@@ -25,6 +25,7 @@ class Stream(IntEnum):
     ENCODER = 7
     TAG_NETWORK = 8
     CROSSING = 9
+    GRAPHS = 10
     SENTENCE_NETWORK = 16
     SILVER_OF_TAGGER = 17
     SILVER = 18

@@ -74,7 +74,7 @@ class CompiledTemplates(NamedTuple):
     salt : ndarray of shape (T,), uint64
         The upper half is what the hash of each template starts from.
     bounds : tuple of int
-        Where each kind of template begins, and the end.
+        Beginning of each kind of template, and the end.
     start : ndarray of shape (n_slots * T + 1,), int32
         The terms of slot ``i`` in template ``t`` are ``start[i * T + t]`` and following.
     template, offset, attribute : ndarray, int32

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 TABLES = {"parser", "pruner", "labeler"}
 """Arrays that are weight tables: kernels index them by hash and need their size to be a power of two."""
 
-COMPONENTS = ("tagger", "segmenter", "crossing", "confidence", "clusters", "vectors", "network", "encoder")
+COMPONENTS = (
+    *("tagger", "segmenter", "lexicon", "crossing", "graphs"),
+    *("confidence", "clusters", "vectors", "network", "encoder"),
+)
 """Optional components of a model besides its parser; their states are checked when they are loaded."""
 
 _MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000

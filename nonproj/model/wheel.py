@@ -51,7 +51,7 @@ class WheelContents(NamedTuple):
     card : str
         Markdown.
     requires : tuple of str
-        What it needs, as in ``nonproj>=1.0``.
+        Requirements of the package, as in ``nonproj>=1.0``.
     model : bytes
         The file.
     """
@@ -125,7 +125,7 @@ def write_package(
     headers : mapping of str to str
         Fields of the metadata, among them Name and Version.
     requires : sequence of str
-        What the package needs, as in ``nonproj>=1.0``.
+        Requirements of the package, as in ``nonproj>=1.0``.
     members : mapping of str to bytes
         The files by their paths.
     card : str

@@ -75,7 +75,7 @@ class ContextWeights(NamedTuple):
     scales : ndarray of shape (L, 3 * E), float32
         By which these products are multiplied.
     bias : ndarray of shape (L, 3 * E), float32
-        What is then added to them.
+        Bias that is then added to them.
     output : ndarray of shape (E, S), float32
         Integers.
     factors : ndarray of shape (S,), float32

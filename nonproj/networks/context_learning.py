@@ -22,11 +22,11 @@ class ContextPass(NamedTuple):
     sentences : tuple of two ndarrays, int32
         The first node and the end of each.
     inputs : list of ndarray of shape (N, 3 * E), float32
-        Of each layer, without what is left out.
+        Inputs of each layer, without what is left out.
     products, gates, cells : list of ndarray, float32
-        Of each layer; see `nonproj.networks.context.run_layer`.
+        Results of each layer; see `nonproj.networks.context.run_layer`.
     factors : ndarray of shape (L, E) or (L, N, E), float32
-        Of each layer's inputs: 0 for what is left out.
+        Dropout factors of each layer's inputs: 0 for what is left out.
     vectors : ndarray of shape (N, E), float32
         After the last layer.
     """

@@ -13,7 +13,7 @@ from nonproj.options.sections import NetworkConfig
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """How a network is built and trained.
+    """Hyperparameters of a network and of its training.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Hyperparameters:
         ----------
         epochs : int
         size : int
-            Of the treebank, in the unit of ``batch``.
+            Size of the treebank, in the unit of ``batch``.
 
         Examples
         --------

@@ -20,11 +20,11 @@ class Gradient(NamedTuple):
     loss : float
         In nats.
     wrong, n : int
-        How many choices are wrong, and how many there are.
+        Number of wrong choices, and of all.
     rows : list of RowGradient
-        Of each table of `TrainableNetwork.rows`.
+        Gradients of the tables in `TrainableNetwork.rows`.
     dense : list of ndarray
-        Of each table of `TrainableNetwork.dense`.
+        Gradients of the tables in `TrainableNetwork.dense`.
     """
 
     loss: float
@@ -41,7 +41,7 @@ class TrainableNetwork(Protocol):
     ----------
     hyperparameters : Hyperparameters
     sizes : ndarray, int64
-        Of all examples, in the unit of `Hyperparameters.batch`.
+        Sizes of all examples, in the unit of `Hyperparameters.batch`.
     rows : list of AdaGrad
         On tables in which steps move only some rows.
     dense : list of ndarray
@@ -82,7 +82,7 @@ class Learner:
         Parameters
         ----------
         name : str
-            Of the network, for log and progress.
+            Name of the network, for log and progress.
         progress : callable
             ``progress(iterable, description)`` wraps the loop over the steps of an epoch.
         """

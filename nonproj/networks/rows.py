@@ -87,9 +87,9 @@ class RowGradient(NamedTuple):
     Attributes
     ----------
     gradient : ndarray of shape (M, E), float32
-        Of the sum of each item.
+        Gradient of the sum of each item.
     rows : SparseRows or None
-        Of each item; None if item ``i`` is row ``i``.
+        Rows of each item; None if item ``i`` is row ``i``.
     """
 
     gradient: np.ndarray
@@ -105,7 +105,7 @@ class AdaGrad:
     rate : float
         The learning rate.
     first : float
-        With which the sums of squared gradients begin.
+        Initial value of the sums of squared gradients.
     pieces : int
         A row consists of this number of equal pieces, each with a sum of its own.
 
@@ -125,7 +125,7 @@ class AdaGrad:
         ----------
         gradient : RowGradient
         factor : float
-            Of the learning rate.
+            Factor of the learning rate.
         """
         start, row, factors = gradient.rows or self._each
         assert factors is not None
@@ -133,7 +133,7 @@ class AdaGrad:
 
     @cached_property
     def _each(self) -> SparseRows:
-        """Each row as an item."""
+        """Rows, each of which is an item."""
         return SparseRows.of_table(np.arange(len(self.table))[:, None])
 
 

@@ -23,7 +23,7 @@ class NetworkInputs(NamedTuple):
     Attributes
     ----------
     words : SparseRows
-        Of each of N words, in the table of rows.
+        Rows of each of N words, in the table of rows.
     sentences : tuple of two ndarrays, int32
         The first word and the end of each sentence.
     items : SparseRows
@@ -46,9 +46,9 @@ class Dropout(NamedTuple):
     Attributes
     ----------
     context : ndarray, float32, or None
-        Of the inputs of the layers over words in context; see `ContextLayers.draw`.
+        Factors of the inputs of the layers over words in context; see `ContextLayers.draw`.
     units : ndarray of shape (M, K) or (K,), float32
-        Of the hidden units.
+        Factors of the hidden units.
     """
 
     context: np.ndarray | None
@@ -62,12 +62,12 @@ class ForwardPass(NamedTuple):
     ----------
     inputs : NetworkInputs
     vectors : ndarray of shape (N, E), float32
-        Of the words.
+        Vectors of the words.
     context : ContextPass or None
     active : ndarray of shape (M, K), float32
         The factor of each hidden unit, 0 where it is not positive.
     n_sums, n_more : int
-        How many rows the words add in context, and how many belong to no word.
+        Number of rows that the words add in context, and of rows that belong to no word.
     """
 
     inputs: NetworkInputs
@@ -84,13 +84,13 @@ class HiddenGradient(NamedTuple):
     Attributes
     ----------
     vectors : ndarray of shape (N, E), float32
-        Of the words' vectors.
+        Gradient of the words' vectors.
     alone : ndarray or None
-        Of `HiddenLayers.alone`.
+        Gradient of `HiddenLayers.alone`.
     more : ndarray, float32
-        Of the rows that were given to `HiddenLayers.forward`.
+        Gradient of the rows that were given to `HiddenLayers.forward`.
     context : list of ndarray
-        Of the tables of the layers over words in context; empty without such layers.
+        Gradients of the tables of the layers over words in context; empty without such layers.
     """
 
     vectors: np.ndarray
@@ -107,11 +107,11 @@ class HiddenLayers:
     rows : AdaGrad
         On the table, float32[R, E], of whose rows the words' vectors are sums.
     context : ContextLayers, optional
-        What words add in context; without it, they add their vectors.
+        Layers over words in context; without them, words add their vectors.
     alone : ndarray of shape (E, S), float32, optional
         By which vectors are multiplied to what words add by themselves.
     projection : Projection, optional
-        Of pretrained vectors, which are added to the words' vectors.
+        Projection of pretrained vectors, which are added to the words' vectors.
     """
 
     def __init__(

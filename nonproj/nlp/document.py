@@ -101,6 +101,11 @@ class Word:
         return [word for word in self.sentence if word.head == self.id]
 
     @property
+    def deps(self) -> list[tuple[int, str]]:
+        """The arcs into the word in the enhanced graph, as ids of heads and labels; empty without a graph."""
+        return self.sentence.parse.graph[self.id - 1] if self.sentence.parse.graph else []
+
+    @property
     def subtree(self) -> list[Word]:
         """The word and all its descendants, in the order of the sentence; not always contiguous."""
         heads, inside = self.sentence.heads.tolist(), {self.id}
@@ -109,8 +114,8 @@ class Word:
         return [word for word in self.sentence if word.id in inside]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the attributes, without the sentence, as a dictionary of strings, numbers and None."""
-        return {name: getattr(self, name) for name in WORD_FIELDS}
+        """Return the attributes, without the sentence, as a dictionary, with `deps` if there is a graph."""
+        return {name: getattr(self, name) for name in WORD_FIELDS} | ({"deps": self.deps} if self.deps else {})
 
 
 WORD_FIELDS = tuple(each.name for each in fields(Word) if each.name != "sentence")
@@ -163,7 +168,7 @@ class ParsedSentence:
     def picture(self) -> Picture:
         """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
         sure = self.confidence
-        return picture_of(self.sentence, self.decoded.heads, self.labels, confidence=sure and sure.heads)
+        return picture_of(self.sentence, self.decoded.heads, self.labels, None, sure and sure.heads, self.parse.graph)
 
     def __repr__(self) -> str:
         state = "certified" if self.certified else f"gap {self.gap:.3g}"
@@ -282,7 +287,7 @@ class ParsedSentence:
     def to_conllu(self, certificates: bool = False) -> str:
         """Return the sentence in CoNLL-U; ``certificates`` adds comments such as ``# nonproj certified = true``."""
         comments = as_comments(self.statistics) if certificates else ()
-        return conll.replace(self.sentence, self.decoded.heads, self.labels, comments)
+        return conll.replace(self.sentence, self.decoded.heads, self.labels, comments, self.parse.graph)
 
     def to_json(self) -> dict[str, Any]:
         """Return the sentence as a dictionary for `json.dumps`: ``text``, ``words`` and the values of `statistics`."""

@@ -23,6 +23,7 @@ from nonproj.pipeline.loaded import check_model
 from nonproj.pipeline.parser import BATCH, PAIRS, Parser, batches
 from nonproj.pipeline.stages import prune
 from nonproj.text.formats import TextInput
+from nonproj.text.lexicon import LexiconSource
 from nonproj.trees.checks import check_integer
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.sampling import sample_trees
@@ -33,7 +34,9 @@ C = TypeVar("C")
 """The type of the context of a text."""
 
 
-def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: Any) -> TextParser:
+def load(
+    path: str | Path | None = None, *, tags: str = "missing", lexicon: LexiconSource = None, **decoding: Any
+) -> TextParser:
     """Return a parser of text from a model file.
 
     Parameters
@@ -42,7 +45,9 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
         A file written by ``nonproj train`` or `DependencyParser.save`, or the name of an installed model; by default
         that of the environment variable ``NONPROJ_MODEL``, or else the English one that comes with nonproj.
     tags : {"missing", "all", "none"}
-        Which tags, features and lemmas are predicted; see `nonproj.pipeline.parser.Parser`.
+        Tags, features and lemmas that are predicted; see `nonproj.pipeline.parser.Parser`.
+    lexicon : str, Path or UserLexicon, optional
+        What is known of words; see `nonproj.pipeline.parser.Parser`.
     **decoding
         Options of the section ``decoding`` to change, such as ``projective=True``, ``exact=False`` or ``full=True``.
 
@@ -52,6 +57,8 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
         The file is not a model, or no installed model has this name.
     ConfigError
         An option is invalid.
+    DataError, FileError
+        The lexicon cannot be read.
 
     Examples
     --------
@@ -63,7 +70,7 @@ def load(path: str | Path | None = None, *, tags: str = "missing", **decoding: A
     path = announced_default() if path is None else located(path) if isinstance(path, str) else path
     model = Model.load_trained(path)
     options = model.config.with_overrides({f"decoding.{name}": value for name, value in decoding.items()}).decoding
-    return TextParser(model, options, tags, name=str(path))
+    return TextParser(model, options, tags, name=str(path), lexicon=lexicon)
 
 
 class TextParser:
@@ -75,9 +82,11 @@ class TextParser:
     decoding : DecodingConfig, optional
         By default the model's.
     tags : {"missing", "all", "none"}
-        Which tags are predicted; see `load`.
+        Tags that are predicted; see `load`.
     name : str
         Name of the model in ``repr`` and warnings.
+    lexicon : str, Path or UserLexicon, optional
+        See `load`.
 
     Attributes
     ----------
@@ -93,10 +102,11 @@ class TextParser:
         tags: str = "missing",
         *,
         name: str = "<memory>",
+        lexicon: LexiconSource = None,
     ):
         check_model(model)
         self.model, self.decoding, self.tags, self.name = model, decoding or model.config.decoding, tags, name
-        self.parser, self._fit = Parser(model, self.decoding, tags), FitCheck(model, tags)
+        self.parser, self._fit = Parser(model, self.decoding, tags, lexicon=lexicon), FitCheck(model, tags)
         self._input = TextInput().within(self.parser.request.cut_words, self.parser.request.max_words)
 
     def __repr__(self) -> str:

@@ -130,7 +130,7 @@ def options() -> Iterator[tuple[str, Option]]:
     --------
     >>> [name for name, option in options() if option.kinds == (bool,) and name.startswith("decoding.")]
     ['decoding.exact', 'decoding.full', 'decoding.projective', 'decoding.single_root',
-     'decoding.confidence', 'decoding.sentences_by_trees']
+     'decoding.confidence', 'decoding.graphs', 'decoding.sentences_by_trees']
     """
     for outer in fields(Config):
         if "option" in outer.metadata:

@@ -158,6 +158,7 @@ class DecodingConfig(Section, name="decoding"):
         ("none", "misc", "head"),
     )
     confidence: bool = flag(True, "estimate the probability that heads, labels and trees are correct")
+    graphs: bool = flag(True, "learn enhanced graphs, where the treebank has them in DEPS, and write them")
     sentences_by_trees: str | bool = option(
         "auto",
         "plain text: decide between doubtful sentences by the scores of their trees; auto: if under 5 % of training "

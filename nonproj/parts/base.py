@@ -11,7 +11,7 @@ from nonproj.types import ArcSpace, PartRows
 
 
 class PartType(ABC):
-    """One type of part: its parts over given arcs, those of a tree, and the words of each part.
+    """A type of part: its parts over given arcs, those of a tree, and the words of each part.
 
     The parts of a type have consecutive numbers, ``start[0]`` to ``start[-1] - 1`` of the sentence's flat vector of
     parts; the other entries of ``start`` are private to the type.  In all methods ``arcs`` is the `ArcSpace` of the

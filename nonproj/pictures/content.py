@@ -10,12 +10,13 @@ import numpy as np
 
 from nonproj.errors import DataError
 from nonproj.io.checks import cycle_of
+from nonproj.io.graphs import Graph
 from nonproj.io.terminal import visible
 from nonproj.types import Sentence
 
-PLAIN, RIGHT, LABEL, WRONG, OTHER = "plain", "right", "label", "wrong", "other"
-"""Kinds of arcs: of a single tree; as in the other tree; with another label there; with another head there; and the
-arcs of the other tree where the two differ."""
+PLAIN, RIGHT, LABEL, WRONG, OTHER, ENHANCED = "plain", "right", "label", "wrong", "other", "enhanced"
+"""Kinds of arcs: of a single tree; as in the other tree; with another label there; with another head there; the arcs of
+the other tree where the two differ; and those of an enhanced graph that are not in the tree."""
 
 _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01](?:\.\d*)?|\.\d+)(?:\||$)")
 
@@ -37,7 +38,7 @@ class Picture(NamedTuple):
     forms, tags : list of str
         The words, and the tags below them; an empty string for a word without tag.
     above, below : list of TreeArc
-        The tree; and the arcs of the other tree that are not in it.
+        The tree; and the arcs of the other tree, or of the enhanced graph, that are not in it.
     confidence : list of float, or None
         The probability that each word's head is correct.
     """
@@ -61,6 +62,7 @@ def picture_of(
     labels: Sequence[str] | None = None,
     other: Sentence | None = None,
     confidence: Iterable[float] | None = None,
+    graph: Graph | None = None,
 ) -> Picture:
     """Return the picture of a sentence and its tree.
 
@@ -72,9 +74,11 @@ def picture_of(
     labels : sequence of n str, optional
         By default those of the sentence.
     other : Sentence, optional
-        The same words with another tree, such as the gold tree; words may lack heads.
+        Sentence with another tree, such as the gold tree; words may lack heads.
     confidence : sequence of n float, optional
         By default the attribute ``Confidence`` of MISC.
+    graph : list, optional
+        The enhanced graph, `nonproj.io.graphs.Graph`, if there is no other tree.
 
     Raises
     ------
@@ -91,7 +95,9 @@ def picture_of(
     names = list(sentence.labels if labels is None else labels)
     below: list[TreeArc] = []
     if other is None:
-        above = arcs_of(tree, names)
+        above, three = arcs_of(tree, names), enumerate(zip(graph or (), tree, names, strict=False), 1)
+        arcs = ((word, arc, pair) for word, (own, *pair) in three for arc in own)
+        below = [TreeArc(arc[0], word, arc[1], ENHANCED) for word, arc, pair in arcs if [*arc] != pair]
     else:
         above, below = compared(tree, names, partial_heads(other).tolist(), other.labels)
     tags = [shown(row[3]) or shown(row[4]) for row in sentence.rows]

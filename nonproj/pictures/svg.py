@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from nonproj.pictures.content import LABEL, OTHER, PLAIN, RIGHT, WRONG, Picture
+from nonproj.pictures.content import ENHANCED, LABEL, OTHER, PLAIN, RIGHT, WRONG, Picture
 from nonproj.pictures.fonts import text_width
 from nonproj.pictures.layout import FORM_SIZE, LABEL_SIZE, TAG_SIZE, Layout, PlacedArc, lay_out
 
@@ -21,11 +21,12 @@ COLOURS = {
     LABEL: ("#a8730a", "#e69f00"),
     WRONG: ("#d55e00", "#ff8a3d"),
     OTHER: ("#00825f", "#3fc99b"),
+    ENHANCED: ("#667085", "#98a2b3"),
     "shade": ("#e69f00", "#e69f00"),
 }
 """Colours on light and on dark backgrounds, after Okabe and Ito's colour-blind-safe palette."""
 
-DASHES = {WRONG: "7 3.5", LABEL: "", OTHER: "1.5 3.5"}
+DASHES = {WRONG: "7 3.5", LABEL: "", OTHER: "1.5 3.5", ENHANCED: "2 2"}
 """Stroke styles, so that colour is not the only cue."""
 
 FONTS = "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'DejaVu Sans', sans-serif"
@@ -131,7 +132,7 @@ def _arc(arc: PlacedArc, dark: bool | None) -> str:
     """Return an arc; a margin in the background colour separates it from those it crosses."""
     name, up = style_of(arc), 1.0 if arc.top < arc.foot else -1.0
     path, kind = arc_path(arc), arc.arc.kind
-    wide = 2.0 if name == "cross" or kind not in (PLAIN, RIGHT) else 1.5
+    wide = 2.0 if name == "cross" or kind not in (PLAIN, RIGHT, ENHANCED) else 1.5
     dashes = f' stroke-dasharray="{DASHES[kind]}"' if DASHES.get(kind) else ""
     lines = [f'<g class="arc {kind}{" cross" if arc.crosses else ""}" data-word="{arc.arc.modifier}">']
     if arc.crosses:
@@ -146,7 +147,7 @@ def _label(arc: PlacedArc, dark: bool | None) -> str:
     """Return the label of an arc, on its line, or beyond the end of an arc from the root."""
     kind = arc.arc.kind
     y = arc.top + 4 if arc.arc.head else arc.top - 5 if arc.top < arc.foot else arc.top + 12
-    weight = "" if kind in (PLAIN, RIGHT) else ' font-weight="600"'
+    weight = "" if kind in (PLAIN, RIGHT, ENHANCED) else ' font-weight="600"'
     attributes = f'text-anchor="middle" font-size="{LABEL_SIZE:g}"{weight} stroke-width="6" stroke-linejoin="round"'
     paint = f"{_paint(kind if weight else 'text', dark)} {_paint('ground', dark, 'stroke')}"
     place = f'x="{arc.label_at:.1f}" y="{y:.1f}"'

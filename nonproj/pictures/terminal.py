@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
-from nonproj.pictures.content import LABEL, OTHER, RIGHT, WRONG, Picture, TreeArc
+from nonproj.pictures.content import ENHANCED, LABEL, OTHER, RIGHT, WRONG, Picture, TreeArc
 from nonproj.pictures.layout import arc_levels
 
 _COLOURS = {"cross": "34", WRONG: "31", LABEL: "33", OTHER: "32", "faint": "2", "bold": "1"}
@@ -72,7 +72,8 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
     └─   2 regner  VERB  root
     """
     picture = picture.visible()
-    arcs, others = ({arc.modifier: arc for arc in side} for side in (picture.above, picture.below))
+    below = [arc for arc in picture.below if arc.kind != ENHANCED]
+    arcs, others = ({arc.modifier: arc for arc in side} for side in (picture.above, below))
     crossing = {word for word, crosses in zip(arcs, arc_levels(picture.above)[1], strict=True) if crosses}
     lines = brackets([-1, *(arcs[word].head if word in arcs else -1 for word in range(1, len(picture.forms) + 1))])
     forms, tags = picture.forms, picture.tags
@@ -94,7 +95,7 @@ def to_terminal(picture: Picture, colours: bool = False) -> str:
         if picture.confidence is not None:
             what += paint(f"  {picture.confidence[word - 1]:.2f}", "faint")
         rows.append((" ".join(cells) + what).rstrip())
-    if picture.below and not colours:
+    if below and not colours:
         rows.append("x: another head in the other tree, which follows; ~: another label")
     return "\n".join(rows)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nonproj.pictures.content import LABEL, OTHER, WRONG, Picture, TreeArc
+from nonproj.pictures.content import ENHANCED, LABEL, OTHER, WRONG, Picture, TreeArc
 
 _SPECIAL = {character: f"\\{character}" for character in "{}$#_%"} | {
     "\\": "\\textbackslash{}",
@@ -12,7 +12,7 @@ _SPECIAL = {character: f"\\{character}" for character in "{}$#_%"} | {
     "<": "{\\char60}",
     ">": "{\\char62}",
 }
-_STYLES = {WRONG: "wrong", LABEL: "label differs", OTHER: "other"}
+_STYLES = {WRONG: "wrong", LABEL: "label differs", OTHER: "other", ENHANCED: "gray"}
 
 
 def to_tikz(picture: Picture) -> str:
@@ -51,7 +51,7 @@ def to_tikz(picture: Picture) -> str:
 
 def _edge(arc: TreeArc) -> str:
     """Return the command that draws an arc."""
-    options = ["edge below"] if arc.kind == OTHER else []
+    options = ["edge below"] if arc.kind in (OTHER, ENHANCED) else []
     options += [f"edge style={{{_STYLES[arc.kind]}}}"] if arc.kind in _STYLES else []
     choice = f"[{', '.join(options)}]" if options else ""
     if not arc.head:

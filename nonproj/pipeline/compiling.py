@@ -88,7 +88,7 @@ def compile_scoring(parser: Parser) -> None:
     sentence = Sentence(rows, tag_margins=np.ones(3), boundary_margins=np.ones((4, 2), np.float32))
     batch = prune(encode(Batch(parser.loaded, parser.request, [sentence])))
     batch = score(number(batch._replace(arcs=[full_arc_space(3)])))
-    crossing_costs(batch, 0)
+    crossing_costs(batch, [0])
     problem = problem_of(batch.spaces[0], batch.scores[0], parser.request.options)
     decoded = Decoded(np.array([-1, 0, 1, 1], np.int32), 0.0, 0.0, True, True, 1, 1.0)
     batch = label(batch._replace(found=[SearchResult([decoded], problem, problem.copies)]))

@@ -14,6 +14,7 @@ from nonproj.linear.state import KNOWN, Fitted
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.scoring.crossing import CrossingScorer
 from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.graphs import GraphModel
 from nonproj.scoring.labels import TAG, AllowedLabels
 from nonproj.scoring.network import Network
 from nonproj.scoring.scorer import Scorer
@@ -123,6 +124,11 @@ class LoadedModel:
     def crossing(self) -> CrossingScorer | None:
         """The scorer of crossed arcs, or None."""
         return self.model.loaded(CrossingScorer)
+
+    @LoadedOnce
+    def graphs(self) -> GraphModel | None:
+        """The model of enhanced graphs, or None."""
+        return self.model.loaded(GraphModel)
 
     @LoadedOnce
     def classifier(self) -> Classifier | None:

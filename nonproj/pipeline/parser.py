@@ -20,6 +20,7 @@ from nonproj.pipeline.loaded import LoadedModel, check_model
 from nonproj.pipeline.parses import Parse
 from nonproj.pipeline.request import request_of
 from nonproj.pipeline.stages import STAGES, Stage, decode
+from nonproj.text.lexicon import LexiconSource, UserLexicon
 from nonproj.text.segmenter import Segmenter
 from nonproj.types import Float64s, Sentence
 
@@ -41,9 +42,12 @@ class Parser:
     decoding : DecodingConfig, optional
         By default the model's.
     tags : {"missing", "all", "none"}
-        Which tags, features and lemmas the model's tagger predicts: those that are missing (``_``), all or none.
+        Tags, features and lemmas that the model's tagger predicts: those that are missing (``_``), all or none.
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
+    lexicon : str, Path or UserLexicon, optional
+        What is known of words, such as a file of them (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added
+        to those of the model's lexicon, if that has one, and count for tokens that both have.
 
     Attributes
     ----------
@@ -68,10 +72,13 @@ class Parser:
         decoding: DecodingConfig | None = None,
         tags: str = "missing",
         proofs: bool = False,
+        lexicon: LexiconSource = None,
     ):
         check_model(model)
         self.model, self.decoding, self.stages = model, decoding or model.config.decoding, STAGES
         self.request, self.loaded = request_of(model, self.decoding, tags, proofs), LoadedModel.of(model)
+        known, lexicon = model.loaded(UserLexicon), UserLexicon.of(lexicon)
+        self.request = replace(self.request, lexicon=lexicon.over(known) if lexicon else known)
 
     def with_request(self, **changes: Any) -> Parser:
         """Return a parser with other fields of the `Request`; the two share all loaded components."""
@@ -95,7 +102,7 @@ class Parser:
         if self.request.by_trees:
             alone = self.with_request(encoder=False, nbest=1, constraints="none", proofs=False)
             scores = partial(tree_scores, alone)
-        return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, scores)
+        return (self.model.loaded(Segmenter) or Segmenter.unicode()).using(with_margins, scores, self.request.lexicon)
 
     def run(self, sentences: Iterable[Sentence], until: Stage | None = None) -> Batch:
         """Return the batch of some sentences, at least one, after a stage; by default after all."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nonproj.confidence.classifier import Confidence
+from nonproj.io.graphs import Graph
 from nonproj.types import ArcSpace, Decoded
 
 
@@ -31,9 +32,11 @@ class Parse(NamedTuple):
         The probabilities that heads, labels and the tree are correct; None if the model has no classifier, or
         ``decoding.confidence`` is off.
     proof : dict or None
-        That of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
+        Proof of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
     paid : float or None
-        What the tree paid for crossed arcs; None if only projective trees counted.
+        Costs of the tree's crossed arcs; None if only projective trees counted.
+    graph : list or None
+        Enhanced graph of the tree, `nonproj.io.graphs.Graph`, if the model has learnt them.
     """
 
     decoded: Decoded
@@ -45,6 +48,7 @@ class Parse(NamedTuple):
     confidence: Confidence | None = None
     proof: dict[str, Any] | None = None
     paid: float | None = 0.0
+    graph: Graph | None = None
 
     @property
     def changed(self) -> bool:

@@ -9,6 +9,7 @@ from nonproj.dual.options import DualOptions, SearchOptions, check_options, chec
 from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.registry import part_set
+from nonproj.text.lexicon import UserLexicon
 
 THIRD_EFFORT = 10
 """Factor on the search limit with third-order parts."""
@@ -24,7 +25,7 @@ class Request:
     Attributes
     ----------
     tags : {"missing", "all", "none"}
-        Which tags, features and lemmas are predicted.
+        Tags, features and lemmas that are predicted.
     options : DualOptions
     search : SearchOptions
         The limits of the search.
@@ -40,6 +41,8 @@ class Request:
         One of `nonproj.io.constraints.SOURCES`.
     confidence : bool
         Whether to estimate confidence, if the model has a classifier.
+    graphs : bool
+        Whether each parse has an enhanced graph, if the model has learnt them.
     proofs : bool
         Whether each parse has a proof.
     encoder : bool
@@ -48,6 +51,8 @@ class Request:
         Whether the segmenter decides between doubtful sentences by the scores of their trees.
     max_words, cut_words : int
         Maximum sentence length: longer sentences are an error, longer runs of plain text are split.
+    lexicon : UserLexicon or None
+        What a user says of words, which splitter, tagger and lemmatizer obey.
     """
 
     tags: str
@@ -59,11 +64,13 @@ class Request:
     full: bool
     constraints: str
     confidence: bool
+    graphs: bool
     proofs: bool
     encoder: bool
     by_trees: bool
     max_words: int
     cut_words: int
+    lexicon: UserLexicon | None = None
 
 
 def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> Request:
@@ -90,6 +97,7 @@ def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", pr
         full=decoding.full,
         constraints=decoding.constraints,
         confidence=decoding.confidence,
+        graphs=decoding.graphs,
         proofs=proofs,
         encoder=True,
         by_trees=model.meta.get("unpunctuated", False) if by_trees == "auto" else bool(by_trees),

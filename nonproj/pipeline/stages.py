@@ -6,7 +6,7 @@ Another parser is another list: a stage of your own in the place of one of these
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ import numpy as np
 from nonproj.automata.compiled import is_third_order
 from nonproj.confidence.evidence import ConfidenceInput, Evidence, gather
 from nonproj.dual.crossing import CrossingCosts
-from nonproj.dual.decoding import decode_trusted
+from nonproj.dual.decoding import decode_trusted, with_costs
 from nonproj.dual.domain import with_scale
 from nonproj.dual.problem import PartsProblem
 from nonproj.dual.proofs import ScoreSource, digest_of_words, proof_of
@@ -28,15 +28,16 @@ from nonproj.parts.arcs import arc_space_from_mask, check_count, full_arc_space,
 from nonproj.parts.space import part_space
 from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parses import Parse
+from nonproj.scoring.graphs import GraphModel
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.joined import join, join_words
+from nonproj.scoring.joined import join, join_rows, join_words
 from nonproj.scoring.scorer import score_pairs
 from nonproj.scoring.vocabulary import UNKNOWN
 from nonproj.trees.constrained import constrained_marginals
 from nonproj.trees.marginals import marginals_trusted
 from nonproj.trees.projective import is_projective
 from nonproj.trees.pruning import prune_trusted
-from nonproj.types import ArcSpace, Float64s, Int64s
+from nonproj.types import ArcSpace, Float64s, Int64s, Sentence
 
 FULL_WORDS, FULL_WORDS_THIRD = 160, 50
 """Maximum sentence length for parsing without pruning: the number of parts is 2 n^3, at this length 8 million, or with
@@ -57,6 +58,7 @@ def tag(batch: Batch) -> Batch:
         return batch
     if (analyzer := loaded.analyzer) is not None:
         encoded = loaded.encoded_tags if request.encoder else None
+        analyzer = analyzer.using(request.lexicon.words_of) if request.lexicon else analyzer
         sentences = analyzer.apply(sentences, request.tags == "all", encoded)
     for component in loaded.components:
         sentences = component.apply(sentences)
@@ -128,32 +130,27 @@ def decode(batch: Batch) -> Batch:
     further = map(itertools.repeat, (own.options, own.search, own.nbest, None, own.proofs))
     found = list(map(decode_trusted, batch.spaces, batch.scores, *further))
     if own.crossing and not all(map(is_projective, map(_TREE, itertools.chain.from_iterable(found)))):
-        found = list(map(_with_costs, itertools.repeat(batch), found, itertools.count()))
+        chosen = [i for i, trees in enumerate(found) if not all(map(is_projective, map(_TREE, trees)))]
+        for i, crossing in zip(chosen, crossing_costs(batch, chosen), strict=False):
+            found[i] = with_costs(found[i], own.options, own.search, own.nbest, crossing, own.proofs)
     return batch._replace(found=found)
 
 
-def _with_costs(batch: Batch, found: SearchResult, i: int) -> SearchResult:
-    """Return the best trees of a sentence less the costs of crossed arcs, given those by their scores alone.
+def crossing_costs(batch: Batch, chosen: Sequence[int]) -> list[CrossingCosts]:
+    """Return the costs of the arcs of some sentences where they are crossed; an empty list if there are none.
 
-    Costs are not negative, so trees without crossed arcs, with the highest scores, have the highest values, too.
+    Where the best trees by scores alone are projective, they have the highest values, too: costs are not negative.
     """
-    crossing = None if all(map(is_projective, map(_TREE, found))) else crossing_costs(batch, i)
-    if crossing is None:
-        return found
-    own = batch.request
-    return decode_trusted(batch.spaces[i], batch.scores[i], own.options, own.search, own.nbest, crossing, own.proofs)
-
-
-def crossing_costs(batch: Batch, i: int) -> CrossingCosts | None:
-    """Return the costs of the arcs of a sentence where they are crossed; None if there are none."""
-    loaded, known, arcs = batch.loaded, batch.known, batch.spaces[i].arcs
-    if known is None or loaded.crossing is None or loaded.crossing_table is None or not batch.request.crossing:
-        return None
-    begin = sum(len(space.arcs.head) for space in batch.spaces[:i])
-    labels = known.of_labels[begin : begin + len(arcs.head)].argmax(axis=1)
-    rows = Arc().rows(arcs, np.empty(0, np.int64))
-    costs = loaded.crossing.costs(batch.tokens[i], rows, labels, loaded.crossing_table)
-    return CrossingCosts(arcs.head, arcs.modifier, batch.request.crossing * costs)
+    loaded, known, factor = batch.loaded, batch.known, batch.request.crossing
+    if known is None or loaded.crossing is None or loaded.crossing_table is None or not factor:
+        return []
+    arcs, joined = [batch.spaces[i].arcs for i in chosen], join([batch.tokens[i] for i in chosen])
+    begin = np.cumsum([0, *(len(space.arcs.head) for space in batch.spaces)]).tolist()
+    labels = [known.of_labels[begin[i] : begin[i + 1]].argmax(axis=1) for i in chosen]
+    rows = join_rows([Arc().rows(own, np.empty(0, np.int64)) for own in arcs], joined)
+    costs = factor * loaded.crossing.costs(joined, rows, np.concatenate(labels), loaded.crossing_table)
+    parts = np.split(costs, np.cumsum([len(own.head) for own in arcs])[:-1])
+    return [CrossingCosts(own.head, own.modifier, part) for own, part in zip(arcs, parts, strict=True)]
 
 
 def widen(batch: Batch) -> Batch:
@@ -251,7 +248,7 @@ def _proof(batch: Batch, i: int) -> dict[str, Any]:
     options = with_scale(request.options, problem.instance.scores)
     given = {"tags": request.tags, "constraints": request.constraints, "threshold": request.threshold}
     source = ScoreSource(f"{sentence.path}:{sentence.line}", digest_of_words(sentence.rows), model.sha256, given)
-    return proof_of(found, problem.parts, problem.own.scores, options, found.crossing, source, outside)
+    return proof_of(found, problem.parts, problem.own.part_scores, options, found.crossing, source, outside)
 
 
 def collect(batch: Batch) -> Batch:
@@ -276,7 +273,15 @@ def collect(batch: Batch) -> Batch:
                 proof=batch.proofs[i] if batch.proofs else None,
             )
         )
+    if batch.request.graphs and batch.loaded.graphs is not None:
+        parses = list(map(_with_graph, itertools.repeat(batch.loaded.graphs), batch.sentences, parses))
     return batch._replace(parses=parses)
+
+
+def _with_graph(model: GraphModel, sentence: Sentence, parse: Parse) -> Parse:
+    """Return a parse with the enhanced graph of its tree, and those of other trees."""
+    others = None if parse.others is None else tuple(_with_graph(model, sentence, other) for other in parse.others)
+    return parse._replace(graph=model.graph(sentence, parse.decoded.heads.tolist(), parse.labels), others=others)
 
 
 def demanded_labels(batch: Batch) -> dict[int, int]:

@@ -13,6 +13,7 @@
 - `labels`: scores and updates of the labels of arcs, and which labels an arc may have, by tags
 - `label_pairs`: scores and updates of pairs of labels
 - `crossing`: the costs of crossed arcs, by a logistic model
+- `graphs`: enhanced graphs of trees
 - `tree_labels`: the labels of the trees of a batch, the best ones of all arcs together
 - `word_rows`: the inputs of the network: which rows a word is the sum of, and their sums
 - `network`: scores of arcs and labels by a feed-forward network

@@ -16,6 +16,7 @@ from nonproj.errors import ModelError
 from nonproj.linear.state import Fitted, Schema, State
 from nonproj.linear.weights import check_table
 from nonproj.scoring.hashing import Places, hash_tokens, make_places
+from nonproj.scoring.joined import JoinedTokens
 from nonproj.scoring.labels import with_labels
 from nonproj.scoring.templates import CODE_BITS, CROSSED_ARC, LABEL_BITS, TemplateTable
 from nonproj.scoring.vocabulary import Tokens
@@ -45,7 +46,7 @@ class CrossingScorer(Fitted):
     scale: float
     unit: float
 
-    def costs(self, tokens: Tokens, arcs: PartRows, labels: Int64s, table: TemplateTable) -> Float64s:
+    def costs(self, tokens: Tokens | JoinedTokens, arcs: PartRows, labels: Int64s, table: TemplateTable) -> Float64s:
         """Return the cost of each arc with a label, float64[A].
 
         Logarithms are rounded, because their last digits depend on the processor.
@@ -66,7 +67,9 @@ class CrossingScorer(Fitted):
         return cls(table, values["scale"], values["unit"])
 
 
-def crossing_places(tokens: Tokens, arcs: PartRows, labels: Int64s, table: TemplateTable, n_weights: int) -> Places:
+def crossing_places(
+    tokens: Tokens | JoinedTokens, arcs: PartRows, labels: Int64s, table: TemplateTable, n_weights: int
+) -> Places:
     """Return the places of the features of labelled arcs in a table of weights."""
     return with_labels(make_places(hash_tokens(tokens, table, n_weights), arcs.nodes, arcs.codes), labels)
 

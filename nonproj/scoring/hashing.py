@@ -1,4 +1,4 @@
-"""From the words of a part to the places of its features in a weight table.
+"""Hashes of a part's words: the places of its features in a weight table.
 
 The hash of a part under a template (`nonproj.linear.hashing`) is the sum of its words' shares, each computed once.
 """
@@ -34,7 +34,7 @@ class PlainTemplates(NamedTuple):
     shift : uint32
         32 less the number of bits of the weight table's size.
     code_shift : uint32
-        Of `TemplateTable`.
+        Shift of codes, as in `TemplateTable`.
     """
 
     shares: np.ndarray

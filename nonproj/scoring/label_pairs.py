@@ -171,7 +171,7 @@ def candidate_labels(
     Parameters
     ----------
     scores : ndarray of shape (n, n_labels), float64
-        Of each label of each arc.
+        Scores of each label of each arc.
     most : int
         Maximum number of labels kept for an arc.
     beam : float
@@ -179,7 +179,7 @@ def candidate_labels(
     gold : ndarray of shape (n,), int64, optional
         Labels that are always kept, in the place of the worst one if necessary.
     tree : LabelledTree, optional
-        That whose words the scores are of, needed for a batch.
+        Tree whose words the scores are of, needed for a batch.
 
     Examples
     --------

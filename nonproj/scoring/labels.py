@@ -186,7 +186,7 @@ def forbid_misplaced(
     roots : ndarray, int
         The nodes that are roots.
     places : ndarray of shape (2, n_labels), uint8
-        Which labels other arcs, and those from the root, can have.
+        Labels that other arcs, and those from the root, can have.
     free : ndarray of shape (n,), bool, optional
         The arcs whose labels the caller demands, which may have any.
 

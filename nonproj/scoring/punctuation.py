@@ -26,7 +26,7 @@ _SEGMENTS = [str(number) for number in range(_NUMBERS)]
 _SEPARATORS = frozenset([",", ";", ":", "-", "--", "–", "—", "،", "؛", "、", "，", "；", "："])
 
 MARKS = frozenset(_OPENED_BY) | _SEPARATORS
-"""In a sentence without these, each word has the attributes of a word by itself."""
+"""Punctuation that the attributes depend on; without any, each word has those of a word by itself."""
 
 
 def enclosures(forms: Sequence[str]) -> list[str]:

@@ -57,7 +57,7 @@ class LabelScores(NamedTuple):
     of_labels : ndarray of shape (A, n_labels)
         Not scaled.
     layer : HiddenSums or None
-        Of the network, if there is one.
+        Sums of the network, if there is one.
     """
 
     arcs: np.ndarray
@@ -83,11 +83,11 @@ class Scorer:
     n_labels : int
         Number of labels.
     lines : AllowedLabels, optional
-        Which labels an arc may have; by default all.
+        Labels that an arc may have; by default all.
     network : Network, optional
         A network whose scores are added to those of the arcs.
     places : ndarray of shape (2, n_labels), uint8, optional
-        Which labels roots and other words can have, as for `nonproj.scoring.labels.forbid_misplaced`; by default all.
+        Labels that roots and other words can have, as for `nonproj.scoring.labels.forbid_misplaced`; by default all.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ class TreeLabeler:
         As for `Scorer`.
     n_labels : int
     margin : float
-        That with which the labeler was trained.
+        Margin with which the labeler was trained.
     tables : tuple of Table
         The labeler's weights, and the parser's.
     """
@@ -85,7 +85,7 @@ class TreeLabeler:
         Parameters
         ----------
         batch : JoinedTokens
-            Of sentences of ``n`` words, all told.
+            Batch of sentences of ``n`` words, all told.
         trees : ndarray, int32
             From `nonproj.scoring.joined.join_heads`.
         known : LabelScores, optional
@@ -172,11 +172,11 @@ def label_tree(
     heads : ndarray of shape (N,), int32
         A tree, or those of a batch from `nonproj.scoring.joined.join_heads`.
     scores : ndarray of shape (n, n_labels), float64
-        Of each label of each arc.
+        Scores of each label of each arc.
     table : tuple of ndarray and float
         The weights of the pairs, and their scale.
     margin : float
-        That with which the labeler was trained; see `BEAM`.
+        Margin with which the labeler was trained; see `BEAM`.
     gold, margins : ndarray, optional
         As for `nonproj.scoring.label_pairs.candidate_labels` and `decode_labels`.
     """
@@ -198,7 +198,7 @@ def decode_labels(
     pairs : sequence of ndarray of shape (P, K, K), float64
         The scores of the pairs of siblings and of grandparents, from `nonproj.scoring.label_pairs.PairScorer.score`.
     margins : ndarray of shape (n,), float64, optional
-        Where a word has several candidates, overwritten by how much less the best labelling with another one scores.
+        Overwritten, where a word has several candidates, by how much less the best labelling with another one scores.
 
     Examples
     --------

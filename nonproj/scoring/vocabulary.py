@@ -1,4 +1,4 @@
-"""From strings to integers: vocabularies of the attributes of words, and the encoder of sentences.
+"""Vocabularies of the attributes of words, and the encoder of sentences as integers.
 
 A word becomes a row of small integers, one for each attribute that the templates use, and a list of morphological
 features.  The encoder keeps, for each thread, the rows of the words that it has encoded, so a known word costs one

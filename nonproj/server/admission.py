@@ -66,7 +66,7 @@ class Ticket:
         Number of characters.
     arrived : float
     started : float or None
-        When a worker started it; None while it waits.
+        Time at which a worker started it; None while it waits.
     at_once : bool
         Whether a worker was idle when it arrived; then only the limit on its processing time applies.
     """

@@ -33,7 +33,7 @@ class Task(NamedTuple):
     ----------
     data : str
     plain : TextInput or None
-        How to read plain text; None if ``data`` is CoNLL-U.
+        Options of reading plain text; None if ``data`` is CoNLL-U.
     normalized : bool
         Whether to omit the attributes that keep the blanks of plain text.
     tag, parse : bool
@@ -176,7 +176,8 @@ def process(parser: Parser, task: Task) -> tuple[list[Sentence], str, list[dict[
     if task.parse:
         parses = list(parser.parse_all(sentences))
         certificates = [statistics(p) | confidence_figures(p) for _, p in parses] if task.certificates else []
-        texts = (conll.replace(s, parse.decoded.heads, parse.labels, deps=conll.DROP) for s, parse in parses)
+        parsed = ((sentence, p.decoded.heads, p.labels, (), p.graph) for sentence, p in parses)
+        texts = (conll.replace(*each, deps=conll.DROP) for each in parsed)
     else:
         texts = ("".join(sentence.lines) for sentence in sentences)
     if task.output in ("horizontal", "vertical"):

@@ -40,7 +40,7 @@ class Reloader:
     results : Counter of str
         Number of reloads by result: ``succeeded`` or ``failed``.
     loaded : float
-        When the models that are served were loaded, in seconds since 1970.
+        Time at which the current models were loaded, in seconds since 1970.
     """
 
     def __init__(self, load: Load, megabytes: int):

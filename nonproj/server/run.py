@@ -94,7 +94,7 @@ class _Control:
     Attributes
     ----------
     server : _Server or None
-        What signals stop; None while the task that prepares it is stopped instead.
+        Server that signals stop; None while the task that prepares it is stopped instead.
     """
 
     def __init__(self, reloader: Reloader):

@@ -33,11 +33,11 @@ class Preparation:
     Attributes
     ----------
     result : object
-        What the call has returned in the last process.
+        Result of the call in the last process.
     seconds : float
-        How long the last process took to start.
+        Time that the last process took to start.
     processes : set of WorkerProcess
-        Those that were started and not killed, including those that are loading.
+        Processes that were started and not killed, including those that are loading.
     """
 
     def __init__(self, call: tuple[Any, ...], threads: Executor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -18,6 +19,7 @@ from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
+from nonproj.tagging.given import GivenWord, TagOptions, WordsOf, chosen, given_in, options_of, restricted
 from nonproj.tagging.lemmatizer import Lemmatizer
 from nonproj.tagging.tagger import Tagger
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet
@@ -34,6 +36,8 @@ class Analyzer(Fitted):
     ----------
     columns : tuple of int
         The columns that it fills, of 2 (LEMMA), 3 (UPOS), 4 (XPOS) and 5 (FEATS): those that its training data have.
+    words_of : callable or None
+        Returns what a user's lexicon says of the words of a token, which is obeyed where columns are absent.
 
     Examples
     --------
@@ -55,6 +59,13 @@ class Analyzer(Fitted):
         self.tagger, self.lemmatizer = tagger, lemmatizer
         self.tag_columns = tagger.columns if tagger else ()
         self.columns = ((LEMMA,) if lemmatizer else ()) + self.tag_columns
+        self.words_of: WordsOf | None = None
+
+    def using(self, words_of: WordsOf | None) -> Analyzer:
+        """Return an analyzer of the same models that obeys a user's lexicon."""
+        found = copy.copy(self)
+        found.words_of = words_of
+        return found
 
     @classmethod
     def fit(
@@ -80,7 +91,7 @@ class Analyzer(Fitted):
         folder : str, optional
             Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
         vectors : WordVectors or PieceVectors, optional
-            From which the tagger's network learns.
+            Word vectors that the tagger's network learns from.
         start : Analyzer, optional
             A trained one to continue, with its own templates; it does not learn what it lacks.
 
@@ -139,12 +150,12 @@ class Analyzer(Fitted):
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`; the margins are infinite if there is no tagger.
         """
         words = list(map(list.copy, chain.from_iterable(map(_ROWS, batch))))
-        margins = self._tag(batch, words, overwrite, encoded)
+        margins, given = self._tag(batch, words, overwrite, encoded)
         if self.lemmatizer:
             lemmas = self.lemmatizer.lemmas(list(map(_LEMMA_KEY, words)))
-            for row, lemma in zip(words, lemmas, strict=True):
+            for i, (row, lemma) in enumerate(zip(words, lemmas, strict=True)):
                 if overwrite or row[LEMMA] == "_":
-                    row[LEMMA] = lemma
+                    row[LEMMA] = chosen(lemma, LEMMA, given[i]) if i in given else lemma
         made, split, end = [], [], 0
         for sentence in batch:
             begin, end = end, end + len(sentence.rows)
@@ -154,10 +165,12 @@ class Analyzer(Fitted):
 
     def _tag(
         self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncoderTagScorer | None
-    ) -> Float64s:
-        """Fill the absent tags in the rows of all words; return the margins of the tags."""
+    ) -> tuple[Float64s, dict[int, GivenWord]]:
+        """Fill the absent tags in the rows of all words; return the margins of the tags, and what agrees with the tags
+        of what a user's lexicon says of some words, by their numbers."""
+        given = given_in(batch, self.words_of) if self.words_of else {}
         if self.tagger is None:
-            return np.full(len(words), np.inf)
+            return np.full(len(words), np.inf), given
         keys: list[Any] = []
         absent: list[Sequence[int]] = []
         for sentence in batch:
@@ -173,11 +186,20 @@ class Analyzer(Fitted):
                 keys.append((row[1], *known))
                 absent.append(own)
         added = (encoded, encoded.hidden([sentence.forms for sentence in batch])) if encoded else None
+        options: dict[int, TagOptions] = {}
+        for i, own in given.items():
+            options[i] = options_of(keys[i], own, self.tagger.tags)
+            keys[i] = restricted(keys[i], options[i], len(self.tagger.tags))
         found, margins = self.tagger.tag_with_margins(keys, list(map(len, map(_ROWS, batch))), added)
         for row, columns, tag in zip(words, absent, found, strict=True):
             for column in columns:
                 row[column] = tag[column - UPOS]
-        return margins
+        for i, pairs in options.items():
+            given[i] = [word for word, tags in pairs if self.tagger.tags.number[found[i]] in tags]
+            others = (c for c in TAG_COLUMNS if c not in self.tag_columns and (overwrite or words[i][c] == "_"))
+            for column in (*absent[i], *others):
+                words[i][column] = chosen(words[i][column], column, given[i])
+        return margins, given
 
     def apply(
         self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None

@@ -40,12 +40,12 @@ class Chain(NamedTuple):
     pair_share : ndarray of shape (n_tags + 1, n_pair), uint32
         The previous tag's share of the hash of each template about it; the last row is the beginning of the sentence.
     triple_share : ndarray of shape (2, n_tags + 1, n_triple), uint32
-        The same of the templates about two tags, for the previous one and the one before.
+        Shares of the templates about two tags, for the previous one and the one before.
     same : ndarray of shape (n_tags + 1, n_same), uint32
         The previous tag's share of the templates about its value of the same attribute, without that value's.
     same_coefficient : ndarray of shape (n_same,), uint64
     bounds : ndarray of shape (6,), int32
-        Where each kind of template begins, and the end.
+        Beginning of each kind of template, and the end.
     shift : uint32
         Bits of a hash that are not part of a place in the weight table.
     """
@@ -121,7 +121,7 @@ class UnitSums(NamedTuple):
     start, which : ndarray of shape (limit + 1,) and int32
         The parts of candidate ``c`` are the numbers ``which[start[c]:start[c + 1]]``, from 0.
     count : ndarray of shape (2,), int64
-        How many candidates and parts are listed.
+        Number of listed candidates and parts.
     places : ndarray of shape (n_templates,), uint32
         The places of the templates to sum over, or their hashes where the place depends on the part.
     sums : ndarray, float64

@@ -32,7 +32,7 @@ class Pruning(NamedTuple):
     Attributes
     ----------
     threshold : float
-        How much worse the best sequence with a candidate may be than the best sequence.
+        Maximum difference between the best sequence with a candidate and the best sequence.
     limit : int
         The largest number of candidates of a word.
     """

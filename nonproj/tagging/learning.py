@@ -17,19 +17,19 @@ MARGIN = 20.0
 """Score by which the gold tags must win for each wrong tag, in training."""
 
 LEXICON_FOLDS = 10
-"""In training, a word is looked up in a lexicon of the other folds, so that some words are unknown, as in new text."""
+"""Number of folds: in training, a word is looked up in a lexicon of the other folds, so that some are unknown."""
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
 
 
 class ChainStart(NamedTuple):
-    """How a chain begins to learn.
+    """Initial weights of a chain in training.
 
     Attributes
     ----------
     scores : ndarray of shape (n_words, limit), float64, or None
-        Those of a network beside which it learns.
+        Scores of a network beside which it learns.
     weights : ndarray or float
         The first ones.
     step : float

@@ -74,7 +74,7 @@ class Lemmatizer:
     ----------
     scripts : list of str
     lexicon : Lexicon
-        Of scripts.
+        Lexicon of scripts.
     known : tuple of ndarray
         Sorted hashes of lemmas with their UPOS, and how often each was seen, both int32.
     templates : dict

@@ -60,7 +60,7 @@ NETWORK = {
 """The arrays of a `TagNetwork` in a model, for schemas."""
 
 VECTOR_WORDS: Arrays = {"network_words": ("uint8", "*")}
-"""One more array, if there are words with vectors."""
+"""Additional array of a network that has words with vectors."""
 
 NETWORK_PROJECTION: Arrays = {f"network_{name}": shape for name, shape in PROJECTION.items()}
 """One more array, if all words have vectors by their pieces."""
@@ -90,7 +90,7 @@ class FormLayers(NamedTuple):
     Attributes
     ----------
     hidden : ndarray of shape (n_forms, OFFSETS, K), float32
-        What each form contributes to the hidden layers of words around it.
+        Contribution of each form to the hidden layers of words around it.
     vectors : ndarray of shape (n_forms, D), float32
         The vectors of forms; of shape (n_forms, 0) without layers over words in context.
     """
@@ -265,7 +265,7 @@ def form_rows(start: np.ndarray, row: np.ndarray) -> SparseRows:
     ----------
     start : ndarray of shape (n_forms + 1,), int64
     row : ndarray of int32
-        Those of form ``i`` are ``row[start[i]:start[i + 1]]``.
+        Rows; those of form ``i`` are ``row[start[i]:start[i + 1]]``.
     """
     sizes = np.diff(start)
     factor = np.repeat((1.0 / np.sqrt(np.maximum(sizes - 1.0, 1.0))).astype(np.float32), sizes)

@@ -42,7 +42,7 @@ class TagCorpus(NamedTuple):
     Attributes
     ----------
     start : ndarray, int64
-        Where each sentence begins, and the end.
+        First word of each sentence, and the end.
     form : ndarray of shape (n_words,), int64
         The number of each word's form.
     tag : ndarray of shape (n_words,), int64
@@ -141,7 +141,7 @@ class TrainableTagNetwork:
         Parameters
         ----------
         inputs : NetworkInputs
-            Of n words, and before them what is outside.
+            Inputs of n words, and before them what is outside.
         tag : ndarray of shape (n,), int64
             -1 for tags that are not learnt.
         dropout : Dropout

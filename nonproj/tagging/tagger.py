@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import FormRows, make_chain
 from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text
 from nonproj.tagging.encoded import EncoderTagScorer
+from nonproj.tagging.given import RestrictedWord
 from nonproj.tagging.learning import LEXICON_FOLDS, MARGIN, ChainStart, Progress, learn_chain
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, find_forms, form_keys
 from nonproj.tagging.network import NETWORK, NETWORK_PROJECTION, VECTOR_WORDS, FormLayers, TagNetwork, check_network
@@ -68,13 +69,6 @@ EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 """A scorer of tags by a pretrained encoder, and the hidden layers of words."""
 
 
-class _UnknownWord(NamedTuple):
-    """The key of a word that the lexicon lacks, and its candidates."""
-
-    form: str
-    tags: tuple[int, ...]
-
-
 class FormCache:
     """The forms that a thread has met, and all that depends on a form alone.
 
@@ -88,7 +82,7 @@ class FormCache:
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
     network : FormLayers
-        What the scores of a network need of each form; sizes are 0 without one.
+        Layers of a network for each form; sizes are 0 without one.
     """
 
     def __init__(self, words: FormTable, network: FormLayers):
@@ -115,7 +109,7 @@ class Tagger:
     ----------
     tags : TagSet
     lexicon : Lexicon
-        Of the whole training data.
+        Lexicon of the whole training data.
     templates : dict
         The content of the template file.
     weights : ndarray, int16
@@ -167,8 +161,8 @@ class Tagger:
         Parameters
         ----------
         keys : list
-            Of all words, one sentence after the other: a form, or a tuple of a form and given UPOS, XPOS and FEATS,
-            where None is any.
+            Keys of all words, sentence by sentence: a form, a tuple of a form and given UPOS, XPOS and FEATS, where
+            None is any, or a `RestrictedWord`.
         lengths : list of int
             The numbers of words of the sentences.
         encoded : optional
@@ -202,7 +196,7 @@ class Tagger:
         seen = find_forms(self.lexicon, form_keys(list(plain)))[:, :2].max(axis=1, initial=-1) >= 0
         known, best = dict(zip(plain, seen.tolist(), strict=True)), tags.best(hidden, lengths, _CANDIDATES)
         pairs = zip(keys, best, strict=True)
-        return [_UnknownWord(key, own) if own and not known.get(key, True) else key for key, own in pairs]
+        return [RestrictedWord(key, own) if own and not known.get(key, True) else key for key, own in pairs]
 
     def look_up(self, keys: list[Any]) -> tuple[FormCache, np.ndarray]:
         """Return tables of forms, and the row in them of each key, int32; see `tag_with_margins`."""
@@ -213,7 +207,7 @@ class Tagger:
         if None in rows:
             new = [key for key in dict.fromkeys(keys) if key not in forms.row]
             for kept in (False, True):
-                if some := [key for key in new if isinstance(key, _UnknownWord) == kept]:
+                if some := [key for key in new if isinstance(key, RestrictedWord) == kept]:
                     forms.add(some, *self._describe(some, kept))
             rows = list(map(forms.row.get, keys))
         return forms, np.array(rows, np.int32)
@@ -230,6 +224,8 @@ class Tagger:
             allowed = [self._of_symbols if key in symbols else own for key, own in zip(keys, allowed, strict=True)]
             smoothing, threshold = SMOOTHING, _OWN * self.pruning.threshold
         made = make_words(self.lexicon, forms, self.tags, allowed, self.table, smoothing)
+        if kept:
+            made = made._replace(count=np.minimum(made.count, [len(k.tags) + k.others for k in keys]).astype(np.int32))
         scores = score_words(self.chain, made, self.weights)
         network = self.network.layers(forms) if self.network else _no_network(len(forms))
         return *_drop(made, scores, threshold), network

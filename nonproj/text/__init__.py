@@ -15,6 +15,7 @@
 - `multiword_segments`, `multiword_lexicon`, `multiword_model`: segments of tokens, the known ones, and their scores
 - `rules`: segmentation without training
 - `languages`: abbreviations and patterns of languages
+- `lexicon`: what a user says of tokens
 - `segmenter`: all of them together
 - `formats`: the formats of plain text, and the options of reading it
 - `input`, `pieces`: plain text from files and pipes, and its division into pieces

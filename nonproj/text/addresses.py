@@ -69,7 +69,7 @@ def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: U
     kind : ndarray of shape (n,), uint8
         The kinds of its characters.
     start, end : ndarray of shape (C,), int64
-        Of the chunks.
+        Characters of the chunks.
     flags : ndarray of shape (C,), uint8
         The marks of each chunk are added to it.
     fixed : ndarray of shape (n,), uint8

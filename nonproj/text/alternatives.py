@@ -40,7 +40,7 @@ class Alternatives(NamedTuple):
     begin, end : ndarray of shape (S,), int64
         The first token, and the one behind the last.
     log_probability : ndarray of shape (S,), float64
-        Of the end, given that a sentence begins there.
+        Log-probability of the end, given that a sentence begins there.
     """
 
     begin: Int64s
@@ -80,7 +80,7 @@ def probabilities(found: Alternatives, weights: Float64s) -> Float64s | None:
     ----------
     found : Alternatives
     weights : ndarray of shape (S,), float64
-        What is added to their log-probabilities; minus infinity excludes one.
+        Values added to their log-probabilities; minus infinity excludes one.
 
     Returns
     -------
@@ -141,7 +141,7 @@ def decide_by_trees(
     Parameters
     ----------
     scores : ndarray of shape (T,), float32
-        Of a sentence end after each token: above 0 where a sentence ends.  Changed where alternatives overlap.
+        Scores of a sentence end after each token: above 0 where a sentence ends.  Changed where alternatives overlap.
     found : Alternatives
     words : sequence of T sequences of str
         The words of each token.
@@ -171,9 +171,9 @@ def decide(scores: Float32s, found: Alternatives, trees: Float64s) -> None:
     Parameters
     ----------
     scores : ndarray of shape (T,), float32
-        Of a sentence end after each token.
+        Scores of a sentence end after each token.
     found : Alternatives
-        Of the part.
+        Alternatives of the part.
     trees : ndarray of shape (S,), float64
         The score of the best tree of each; minus infinity where there is none.
     """

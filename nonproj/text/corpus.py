@@ -33,7 +33,7 @@ class SurfaceToken(NamedTuple):
     words : tuple of str
         The words of a multiword token; empty for a word.
     tag : int
-        Of `word_class`; for a multiword token, that of its first verb, or else of its first word.
+        Class by `word_class`; for a multiword token, that of its first verb, or else of its first word.
     """
 
     form: str
@@ -137,7 +137,7 @@ def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.G
     Parameters
     ----------
     paragraphs : sequence
-        Of `paragraphs`.
+        Result of `paragraphs`.
     random : Generator, optional
         Varies the text, so that it resembles what people write: lines of other lengths, or one for each sentence,
         some of which then lack their final full stop.

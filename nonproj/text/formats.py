@@ -17,7 +17,7 @@ MAX_LINE_WORDS = 1000
 
 
 class TextInput(NamedTuple):
-    """How text is read.
+    """Options of reading text.
 
     Attributes
     ----------

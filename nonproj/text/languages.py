@@ -39,10 +39,10 @@ class Language(NamedTuple):
     tokens : frozenset of str
         Tokens with punctuation.  Where a string is several tokens, blanks separate them.
     abbreviations : frozenset of str
-        Those after which no sentence ends.  A hyphen at the beginning stands for any letters: ``-nr.`` is ``kundenr.``
-        and ``CVR-nr.``, too.
+        Strings after which no sentence ends.  An initial hyphen stands for any letters: ``-nr.`` is ``kundenr.`` and
+        ``CVR-nr.``, too.
     before_numbers : frozenset of str
-        Those that are abbreviations only before a number.
+        Strings that are abbreviations only before a number.
     patterns : frozenset of str
         Patterns that stay together: a character between letters (``a``) and digits (``1``), as in ``1.1``; or at the
         end of a word, as in ``a- ``.  ``1. `` is an ordinal number; it ends no sentence before a word in lower case.

@@ -16,6 +16,9 @@ NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 """Ends of a chunk: that of the text, a blank, several, a line end where the next chunk would not have fit on the line,
 a line end where it would have, or the end of a paragraph."""
 
+TOKEN_ENDS, SENTENCE_GOES_ON = 1, 2
+"""Decisions about the place after a character: see `Text`.  The end of a paragraph ends a sentence all the same."""
+
 MAX_TOKEN = 1000
 """Longest token, in characters; longer ones are cut, later if necessary, so that no mark is separated from its letter:
 at twice this length at the latest, which only clusters of a thousand marks reach."""
@@ -39,17 +42,19 @@ class Text(NamedTuple):
     lower, kind, joined : ndarray of shape (n,)
         See `Characters`.
     run : ndarray of shape (n,), int64
-        Where the run of characters of one kind ends that a character is in.
+        End of the run of characters of one kind that each character is in.
     start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
     blanks : ndarray of shape (C,), uint8
-        What follows each chunk.
+        Kind of blanks after each chunk.
     chunk : ndarray of shape (C,), uint32
         Hashes of the chunks in lower case.
     flags : ndarray of shape (C,), uint8
         Marks of each chunk: see `nonproj.text.addresses`.
     fixed : ndarray of shape (n,), uint8
         1 for a character after which no token ends, because it is joined to the next or inside an address.
+    decided : ndarray of shape (n,), uint8
+        What a user's lexicon decides of the place after a character: a sum of `TOKEN_ENDS` and `SENTENCE_GOES_ON`.
     """
 
     lower: np.ndarray
@@ -62,6 +67,7 @@ class Text(NamedTuple):
     chunk: np.ndarray
     flags: np.ndarray
     fixed: np.ndarray
+    decided: np.ndarray
 
 
 def lay_out(text: str, path: str = "<text>") -> Text:
@@ -83,7 +89,7 @@ def lay_out(text: str, path: str = "<text>") -> Text:
     fixed = joined.copy()
     if SIGN.search(text):
         mark_addresses(text, kind, start, end, flags, fixed)
-    return Text(lower, kind, joined, run, start, end, blanks, chunk, flags, fixed)
+    return Text(lower, kind, joined, run, start, end, blanks, chunk, flags, fixed, np.zeros(len(kind), np.uint8))
 
 
 @kernel

@@ -21,6 +21,7 @@ from nonproj.linear.state import Schema
 from nonproj.linear.streams import Stream, generator
 from nonproj.text.characters import lowered
 from nonproj.text.corpus import SurfaceToken
+from nonproj.text.lexicon import UserLexicon
 from nonproj.text.multiword_lexicon import KNOWN, MultiwordLexicon, Segment, Words, silent_marks
 from nonproj.text.multiword_model import CONTEXT, Examples, best_paths, context_places, lattices, learn, shape_of
 from nonproj.text.multiword_segments import divisions
@@ -45,7 +46,7 @@ class _FormAnalysis(NamedTuple):
     words : tuple of str
         Its best analysis into several words; empty if there is none.
     margin : float
-        How much better than the form as one word that is.
+        Score difference to the form as one word.
     """
 
     key: int
@@ -80,7 +81,7 @@ class Multiwords:
     ----------
     lexicon : MultiwordLexicon
     weights : ndarray of shape (2**BITS,), float32
-        Of one entry, if there are no multiword tokens.
+        Table of weights, of one entry if there are no multiword tokens.
     """
 
     schema: ClassVar[Schema] = MultiwordLexicon.schema
@@ -162,6 +163,19 @@ class Multiwords:
     def state(self) -> dict[str, Any]:
         """Return the lexicon as JSON values."""
         return self.lexicon.state()
+
+
+def obey_words(lexicon: UserLexicon, forms: Sequence[str], words: dict[int, Words], doubts: dict[int, float]) -> None:
+    """Replace the words of tokens by those of a user's lexicon; of several entries, the one that agrees counts."""
+    for index, form in enumerate(forms):
+        if entries := lexicon.entries_of(form):
+            pairs = [(each.token, tuple(word.form for word in each.words)) for each in entries]
+            own = [each if token == form else recase(form, each) for token, each in pairs]
+            doubts.pop(index, None)
+            found = words.pop(index, (form,))
+            found = found if found in own else own[0]
+            if len(found) > 1:
+                words[index] = found
 
 
 def _segments(form: str, lexicon: MultiwordLexicon) -> list[Segment]:

@@ -182,7 +182,7 @@ class MultiwordLexicon:
         tokens : mapping of (str, tuple of str) to int
             A token that is one word has no words here.
         ends : mapping of (str, tuple of str) to sequence of int
-            Of `nonproj.text.multiword_segments.divisions`.
+            Result of `nonproj.text.multiword_segments.divisions`.
         marks : str
         """
         entries: dict[str, list[tuple[Words, int]]] = defaultdict(list)

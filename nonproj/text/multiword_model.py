@@ -100,7 +100,7 @@ class Lattices(NamedTuple):
     codes, vowels : ndarray, uint32
         The characters of all tokens, and the vowels after each: see `nonproj.text.multiword_lexicon.without_marks`.
     first_code, first : ndarray of shape (T + 1,), int64
-        Where the characters and the segments of each token begin, and the end of all.
+        First character and first segment of each token, and the end of all.
     begin, end : ndarray of shape (E,), int64
         The characters of each segment in its token.
     given : ndarray of shape (E, 7), uint32
@@ -306,7 +306,7 @@ class Examples(NamedTuple):
     token : ndarray of shape (X,), int64
         The lattice of each example.
     context : ndarray of shape (X, len(CONTEXT_TEMPLATES)), int32
-        Of `context_places`.
+        Result of `context_places`.
     factor : ndarray of shape (X,), float64
         Its weight, which is the smaller the more frequent the token is.
     """

@@ -1,4 +1,4 @@
-"""How the words of multiword tokens are made of segments of them: the edits, and which word is made of which segment.
+"""Edits by which segments of a multiword token become its words, and the assignment of segments to words.
 
 An `Edit` replaces the beginning and the end of a segment, around the longest part that it shares with its word.  So a
 token is divided into as many segments as it has words, where the edits are small and frequent: *im* is *i*, with ``n``
@@ -24,7 +24,7 @@ where the edit is the same."""
 
 
 class Edit(NamedTuple):
-    """How a word is made of a segment: ``front`` is replaced by ``begin`` and ``back`` by ``end``.
+    """The edit from a segment to a word: ``front`` is replaced by ``begin`` and ``back`` by ``end``.
 
     Attributes
     ----------

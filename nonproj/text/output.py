@@ -30,7 +30,7 @@ BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() or unicodedat
 _BLANKS = re.compile(f"[{re.escape(BLANKS)}]+")
 
 CERTAIN = 1e6
-"""In the place of larger log-odds, and where nothing was to be decided."""
+"""Upper limit of log-odds, also used where nothing was to be decided."""
 
 
 def escape(text: str) -> str:
@@ -51,7 +51,7 @@ def _number(code: int) -> str:
 
 
 class _SpaceAttributes(dict[str, Any]):
-    """From what follows a token to its attribute in MISC; the usual ones are remembered."""
+    """Map from the blanks after a token to its attribute in MISC; the usual ones are cached."""
 
     def __missing__(self, blanks: str) -> str:
         value = "SpacesAfter=" + escape(blanks)
@@ -159,7 +159,7 @@ def to_sentences(
     ranges : bool
         Whether ``TokenRange`` is written.
     first_number : int
-        Of the first sentence, ``# sent_id``.
+        Number of the first sentence, ``# sent_id``.
     margins : sequence of ndarray, optional
         The `boundary_margins` of each sentence.
     """
@@ -224,9 +224,9 @@ def boundary_margins(
     Parameters
     ----------
     tokens : ndarray of shape (T,), float32
-        Of the least certain decision about each token; infinite where nothing was to be decided.
+        Log-odds of the least certain decision about each token; infinite where nothing was to be decided.
     scores : ndarray of shape (T,), float32
-        Of a sentence end after each token.
+        Scores of a sentence end after each token.
     sizes : ndarray of shape (T,), int64
         The number of words of each token.
     ends : sequence of int

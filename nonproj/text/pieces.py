@@ -41,7 +41,7 @@ _CONLL = re.compile(r"(?:1|1-\d+|0\.1)\t(?:[^\t]+\t){5}(?:\d+|_)\t[^\t]+\t[^\t]+
 _CUTS = tuple(
     re.compile(pattern) for pattern in (f"[.!?\u3002\u2026][\"'\u201d\u2019)]*[{_OTHERS}]*\n", "\n", f"[{_ALL}]")
 )
-"""Where a long paragraph is cut, best first."""
+"""Patterns of the places where a long paragraph is cut, best first."""
 
 
 class Splitter:
@@ -50,7 +50,7 @@ class Splitter:
     Parameters
     ----------
     name : str
-        Of the file, for messages.
+        Name of the file, for messages.
     options : TextInput
     size : int
         A piece has at least this many characters, but for the last one; 0: a piece is what is complete.

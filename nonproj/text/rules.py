@@ -34,7 +34,7 @@ from nonproj.text.characters import (
     lowered,
 )
 from nonproj.text.languages import Language
-from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, Text
+from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, SENTENCE_GOES_ON, Text
 from nonproj.types import Sentence
 
 _STOPS = re.compile("[.!?…‼‽⁇⁈⁉։؟۔।॥。！？｡．]+")
@@ -289,6 +289,7 @@ class UnicodeRules:
                 after, apart = forms[index + 1], blanks[index] != NO_BLANKS
                 if first[index + 1] != LOWER and (apart or closed == 2) and not _continues(after, attached[index + 1]):
                     scores[index] = 1.0
+        scores[(scores < np.inf) & (layout.decided[end - 1] & SENTENCE_GOES_ON > 0)] = -1.0
         return scores
 
     def _ends(self, form: str, after: str, kind: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -23,14 +23,18 @@ from nonproj.text.alternatives import decide_by_trees
 from nonproj.text.entities import decoded
 from nonproj.text.formats import GIVEN_WORDS, LINES, RUNNING, TOKENS, WORDS, TextInput, TextPiece
 from nonproj.text.languages import Language, languages, recognised
-from nonproj.text.layout import BROKEN, NO_BLANKS, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
-from nonproj.text.multiword import Multiwords
+from nonproj.text.layout import BROKEN, ONE_BLANK, PARAGRAPH, WRAPPED, Text, lay_out, spans
+from nonproj.text.lexicon import UserLexicon, with_tokens
+from nonproj.text.multiword import Multiwords, obey_words
 from nonproj.text.multiword_model import BITS
 from nonproj.text.output import CERTAIN, Segments, boundary_margins, single_blanks, to_sentences
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.tokens import TokenSpans
 from nonproj.text.training import TextModels, train
 from nonproj.types import Float64s, Sentence
+
+TreeScores: TypeAlias = Callable[[Iterable[Sentence]], Float64s]
+"""Returns the score of the best tree of each sentence, minus infinity where there is none."""
 
 
 class Segmenter(Fitted):
@@ -41,11 +45,13 @@ class Segmenter(Fitted):
     description : str
         A trained model, or the rules in use, in words.
     finder : TextModels or UnicodeRules
-        What finds tokens and sentences.
+        Model or rules that find tokens and sentences.
     multiwords : Multiwords
-        What expands multiword tokens.
+        Model that expands multiword tokens.
     with_margins : bool
         Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.boundary_margins`).
+    lexicon : UserLexicon, or None
+        What a user says of tokens, which is obeyed.
     tree_scores : callable, or None
         Returns the score of the best tree of each sentence, float64; minus infinity where there is none.  Trees then
         decide between the doubtful sentences of running text: see `nonproj.text.alternatives`.
@@ -66,7 +72,8 @@ class Segmenter(Fitted):
     def __init__(self, finder: TextModels | UnicodeRules, multiwords: Multiwords, description: str):
         self.finder, self.multiwords, self.description = finder, multiwords, description
         self.with_margins = False
-        self.tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
+        self.lexicon: UserLexicon | None = None
+        self.tree_scores: TreeScores | None = None
 
     @classmethod
     def fit(
@@ -110,11 +117,11 @@ class Segmenter(Fitted):
         return cls(UnicodeRules(), Multiwords.fit([]), _described(UnicodeRules()))
 
     def using(
-        self, with_margins: bool = False, tree_scores: Callable[[Iterable[Sentence]], Float64s] | None = None
+        self, with_margins: bool = False, tree_scores: TreeScores | None = None, lexicon: UserLexicon | None = None
     ) -> Segmenter:
-        """Return a segmenter of the same models, with or without the log-odds and the scores of trees."""
+        """Return a segmenter of the same models, with or without log-odds, scores of trees and a user's lexicon."""
         found = copy.copy(self)
-        found.with_margins, found.tree_scores = with_margins, tree_scores
+        found.with_margins, found.tree_scores, found.lexicon = with_margins, tree_scores, lexicon
         return found
 
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
@@ -141,6 +148,10 @@ class Segmenter(Fitted):
             return []
         changed = options.breaks or options.format == TOKENS
         bounded = _bounded(layout, options.breaks) if changed else layout
+        if self.lexicon is not None:
+            lines = _bounded(layout, breaks=True) if options.format not in RUNNING else bounded
+            whole = with_tokens(bounded, self.lexicon.matches(plain, lines))
+            bounded = bounded._replace(decided=whole.decided) if options.format in GIVEN_WORDS else whole
         tokens, scores = self._find(plain, bounded, options)
         start, end, log_odds = tokens
         firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
@@ -148,12 +159,14 @@ class Segmenter(Fitted):
         places = (start, end) if place is None else (place[start], place[end])
         begin, stop = places[0].tolist(), places[1].tolist()
         written = forms = list(map(text.__getitem__, map(slice, begin, stop)))
-        if isinstance(self.finder, TextModels) and self.finder.blanks:
+        if self.lexicon is not None or (isinstance(self.finder, TextModels) and self.finder.blanks):
             forms = [single_blanks(form) for form in forms]
         if not unicodedata.is_normalized("NFC", text):
             forms = [unicodedata.normalize("NFC", form) for form in forms]
         readable = forms if plain == text else [decoded(form)[0] for form in forms]
         words, doubts = self.multiwords.expand(readable) if options.format not in GIVEN_WORDS else ({}, {})
+        if self.lexicon is not None and options.format not in GIVEN_WORDS:
+            obey_words(self.lexicon, readable, words, doubts)
         if self.tree_scores is not None and options.format in RUNNING and isinstance(self.finder, TextModels):
             stretches = self.finder.alternatives(bounded, start, end)
             words_of = [words.get(token) or (form,) for token, form in enumerate(forms)]
@@ -188,7 +201,7 @@ class Segmenter(Fitted):
             scores = self.finder.scores(text, layout, tokens.start, tokens.end)
         if options.format not in RUNNING:
             scores = np.minimum(scores, np.float32(-1e-3)) - np.float32(0.0)
-            line_ends = layout.end[(layout.blanks >= WRAPPED) | (layout.blanks == NO_BLANKS)]
+            line_ends = layout.end[np.append(layout.blanks[:-1] >= WRAPPED, True)]
             scores[np.searchsorted(tokens.end, line_ends)] = np.inf
         return tokens, scores
 

@@ -62,7 +62,7 @@ class SentenceNetwork(NamedTuple):
     rows : ndarray of shape (2 ** bits, D), float32
         By hash.
     states : ndarray of shape (2 * N_STATES, K), float32
-        Of each state, and after them the same at ends of lines that are not full.
+        Weights of each state, and after them those at ends of lines that are not full.
     output : ndarray of shape (K + 1,), float32
         The last is the bias.
     context : ContextWeights or None
@@ -180,7 +180,7 @@ class EncodedText(NamedTuple):
     known : KnownWords
     nodes : PieceNodes
     around : ndarray of shape (N, 2 * K), int32
-        What each node adds to the hidden units of the place after it, then before it, in units of `CONTEXT_SCALE`.
+        Sums that each node adds to the hidden units of the place after it, then before it, in units of `CONTEXT_SCALE`.
     """
 
     known: KnownWords

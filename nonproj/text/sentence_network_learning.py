@@ -43,9 +43,9 @@ class EndExamples(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (T, N_ROWS), int32
-        Of each token.
+        Rows of each token.
     state : ndarray of shape (T,), int32
-        Of the place after each token, a row of `SentenceNetwork.states`.
+        State of the place after each token, a row of `SentenceNetwork.states`.
     gold : ndarray of shape (T,), bool
         Whether a sentence ends there.
     learnt : ndarray of shape (T,), bool

@@ -52,7 +52,7 @@ def learn_sentences(
     Parameters
     ----------
     paragraphs : sequence
-        Of `nonproj.text.corpus.paragraphs`.
+        Result of `nonproj.text.corpus.paragraphs`.
     candidate : ndarray
         Whether tokens end between two kinds of characters: see `nonproj.text.tokens.tokenize`.
     options : SegmenterConfig

@@ -17,7 +17,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window
 from nonproj.text.alternatives import COST, LEAST, Alternatives
 from nonproj.text.characters import QUOTE
-from nonproj.text.layout import PARAGRAPH, table_shift
+from nonproj.text.layout import PARAGRAPH, SENTENCE_GOES_ON, table_shift
 from nonproj.text.sentence_features import (
     CELLS,
     N_FEATURES,
@@ -43,7 +43,7 @@ _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
 
 class Beginnings(NamedTuple):
-    """Where the current sentence may have begun.
+    """Candidate beginnings of the current sentence.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class SentenceModel(NamedTuple):
     Attributes
     ----------
     usage : Usage
-        How words are used, by hash.
+        Statistics of words, by hash.
     weights : ndarray, float32
-        Of the linear model.
+        Weights of the linear model.
     threshold : float
         This is subtracted from the log-odds of each end.
     network : SentenceNetwork
@@ -115,7 +115,7 @@ class SentenceEnds(NamedTuple):
     ended : ndarray of shape (T + 1,), float64
         The probability that a sentence ends there.
     value : ndarray of shape (T + 1,), float64
-        Of the best sentences up to there: the sum of their probabilities, less their cost.
+        Value of the best sentences up to there: the sum of their probabilities, less their cost.
     begin : ndarray of shape (T + 1,), int64
         The first token of the last of them.
     """
@@ -243,6 +243,8 @@ def _find_sentences(
         _advance(table, known, t, active, count)
         if last:
             work.probability[N_STATES : N_STATES + count] = 1.0
+        elif table.decided[t] & SENTENCE_GOES_ON:
+            work.probability[N_STATES : N_STATES + count] = 0.0
         else:
             _find_endings(table, t, _score_around(table, known, t, model, work), active, count, model, work)
         ended, found.value[end] = 0.0, -np.inf

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import hash_codes
-from nonproj.text.layout import MAX_HASHED, NO_BLANKS, PARAGRAPH, Text, shape_hash
+from nonproj.text.layout import MAX_HASHED, PARAGRAPH, Text, shape_hash
 from nonproj.types import Int32s, Int64s, Uint8s, Uint32s
 
 PADDING = 3
@@ -31,9 +31,11 @@ class TokenTable(NamedTuple):
     first, last : ndarray of shape (T + 6,), uint8
         Kinds of their first and last characters.
     blanks : ndarray of shape (T + 6,), uint8
-        What follows: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last token ends a paragraph.
+        Kind of blanks after it: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last ends a paragraph.
     size : ndarray of shape (T + 6,), int32
         Their lengths.
+    decided : ndarray of shape (T + 6,), uint8
+        What is decided of the places after them: see `nonproj.text.layout.Text`.
     """
 
     word: np.ndarray
@@ -43,25 +45,26 @@ class TokenTable(NamedTuple):
     last: np.ndarray
     blanks: np.ndarray
     size: np.ndarray
+    decided: np.ndarray
 
 
 @kernel
 def token_table(
     text: Text, start: Int64s, end: Int64s
-) -> tuple[Uint32s, Uint32s, Uint32s, Uint8s, Uint8s, Uint8s, Int32s]:
+) -> tuple[Uint32s, Uint32s, Uint32s, Uint8s, Uint8s, Uint8s, Int32s, Uint8s]:
     """Return the fields of the `TokenTable` of the tokens ``start[t]:end[t]`` of a text."""
     n, kind, c = len(start) + 2 * PADDING, text.kind, 0
     word, shape, suffix = np.zeros(n, np.uint32), np.zeros(n, np.uint32), np.zeros(n, np.uint32)
     first, last, blanks = np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.uint8)
-    size = np.zeros(n, np.int32)
+    size, decided = np.zeros(n, np.int32), np.zeros(n, np.uint8)
     for t in range(len(start)):
         a, b, row = start[t], end[t], t + PADDING
         word[row] = hash_codes(text.lower, a, b, MAX_HASHED)
         shape[row] = shape_hash(kind, text.run, a, b)
         suffix[row] = hash_codes(text.lower, max(a, b - _SUFFIX), b, MAX_HASHED)
-        first[row], last[row], size[row] = kind[a], kind[b - 1], b - a
+        first[row], last[row], size[row], decided[row] = kind[a], kind[b - 1], b - a, text.decided[b - 1]
         while c < len(text.end) and text.end[c] <= b:
             if text.end[c] == b:
-                blanks[row] = PARAGRAPH if text.blanks[c] == NO_BLANKS else text.blanks[c]
+                blanks[row] = text.blanks[c] if c + 1 < len(text.end) else PARAGRAPH
             c += 1
-    return word, shape, suffix, first, last, blanks, size
+    return word, shape, suffix, first, last, blanks, size, decided

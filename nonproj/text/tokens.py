@@ -275,7 +275,7 @@ class TokenSpans(NamedTuple):
     start, end : ndarray of shape (T,), int64
         Token ``t`` is ``text[start[t]:end[t]]``.
     log_odds : ndarray of shape (T,), float32
-        Of the least certain decision about each token, at its ends or inside; infinite where nothing was to be decided.
+        Log-odds of the least certain decision about each token, at its ends or inside; infinite where there was none.
     """
 
     start: np.ndarray

@@ -69,11 +69,11 @@ class TextModels:
     Attributes
     ----------
     token_model : TokenModel
-        What decides where tokens end.
+        Model that decides where tokens end.
     sentence_model : SentenceModel
-        What decides where sentences end.
+        Model that decides where sentences end.
     words : tuple of two ndarrays, or None
-        How often each word occurs, uint8, by hash, and weights, float32; None where every unit is a word: see
+        Counts of words, uint8, by hash, and weights, float32; None where every unit is a word: see
         `nonproj.text.words`.
     blanks : bool
         Whether words may contain blanks.

@@ -1,4 +1,4 @@
-"""How words are used in a treebank: whether they are capitalised, whether they begin sentences, their parts of speech.
+"""Statistics of words in a treebank: capitalisation, sentence beginnings, and parts of speech.
 
 Counts and classes are in tables, in which the hash of a word is its place.
 """
@@ -17,12 +17,12 @@ from nonproj.types import Uint8s
 
 
 class Usage(NamedTuple):
-    """How words are used in training, by hash; 0 for what does not occur.
+    """Statistics of training words, by hash; 0 for unseen words.
 
     Attributes
     ----------
     case : ndarray, uint8
-        Of `case_classes`.
+        Class by `case_classes`.
     tag, suffix : ndarray, uint8
         The most frequent class of a word, and of the words with the same last three characters: see
         `nonproj.text.corpus.word_class`.
@@ -39,7 +39,7 @@ class KnownWords(NamedTuple):
     Attributes
     ----------
     case : ndarray of shape (T + 6,), uint8
-        How the word is capitalised, of `case_classes`.
+        Capitalisation of the word, by `case_classes`.
     tag : ndarray of shape (T + 6,), uint8
         Its most frequent class, or that of its suffix where the word is unknown.
     mark : ndarray of shape (T + 6,), uint8
@@ -65,7 +65,7 @@ def known_words(table: TokenTable, usage: Usage) -> tuple[Uint8s, Uint8s, Uint8s
 
 
 NO_MARK, ABBREVIATED, GOES_ON, ENDS, ENDS_BEHIND = range(5)
-"""No stop; a full stop that belongs to a word; a stop that does not end the sentence; one that ends it; a closing
+"""Marks: none; a full stop that belongs to a word; a stop that does not end the sentence; one that ends it; a closing
 bracket or quotation mark behind such a stop."""
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from nonproj.kernels.kernel import kernel
 from nonproj.linear.hashing import Window, hash_window, length_share, place_share
 from nonproj.linear.templates import Grammar, compile_templates, window_of
-from nonproj.text.layout import MAX_TOKEN, NO_BLANKS, ONE_BLANK, WRAPPED, table_shift
+from nonproj.text.layout import MAX_TOKEN, NO_BLANKS, ONE_BLANK, TOKEN_ENDS, WRAPPED, table_shift
 from nonproj.text.token_table import PADDING, TokenTable
 from nonproj.text.tokens import ALWAYS
 from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
@@ -107,7 +107,7 @@ def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> 
     found: np.ndarray = (blanks == NO_BLANKS) & (candidate[last, units.first[PADDING + 1 : 1 - PADDING]] == ALWAYS)
     if over_blanks:
         found |= (blanks == ONE_BLANK) | (blanks == WRAPPED)
-    return found
+    return found & (units.decided[PADDING:-PADDING] & TOKEN_ENDS == 0)
 
 
 @kernel
@@ -186,9 +186,9 @@ def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, wei
     ----------
     units : TokenTable
     allowed : ndarray of shape (U,), bool
-        Of `open_places`; elsewhere the score is minus infinity.
+        Result of `open_places`; elsewhere the score is minus infinity.
     lexicon : ndarray, uint8
-        How often each word, by the hashes of its units, occurs in training.
+        Counts of words in training, by the hashes of their units.
     weights : ndarray, float32
     """
     return _score(units, allowed, lexicon, WINDOW, weights)
@@ -235,11 +235,11 @@ def word_log_odds(units: np.ndarray, first: np.ndarray, scores: np.ndarray) -> n
     Parameters
     ----------
     units : ndarray of shape (U,), float32
-        Of the least certain decision about each unit.
+        Log-odds of the least certain decision about each unit.
     first : ndarray of shape (W,), int64
         The first unit of each word.
     scores : ndarray of shape (U,), float32
-        Of `score_joins`.
+        Result of `score_joins`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int64s
 
 SMALLEST = 1e-100
-"""If the product of rates out of words is above this, underflow at 1e-308 has cost no digit."""
+"""Minimum product of rates out of words: above it, underflow at 1e-308 has cost no digit."""
 
 
 @kernel

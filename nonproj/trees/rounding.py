@@ -101,7 +101,7 @@ def rounding_error(
     others : ndarray of float64
         The scores that trees have beside those of arcs; minus infinity where something is forbidden.
     terms : int
-        How many of them a tree has, at most.
+        Maximum number of them in a tree.
     dual : float
 
     Examples

@@ -55,7 +55,7 @@ def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict:
     Returns
     -------
     status : int
-        Of `nonproj.trees.checks`.
+        Status of `nonproj.trees.checks`.
     log_partition : float
         In nats; minus infinity without a tree.
 

@@ -51,7 +51,7 @@ def parse_in_processes(parser: Parser, sentences: Iterable[Sentence], jobs: int)
         path = Path(folder) / "model.nonproj"
         model.save(path)
         compile_for_parsing(str(path), model, parser.decoding)
-        reference = ModelRef.of(path, parser.decoding, parser.request.tags)
+        reference = ModelRef.of(path, parser.decoding, parser.request.tags)._replace(lexicon=parser.request.lexicon)
         tasks = ((reference, group) for group in itertools.chain([first, second], groups))
         for parses in in_order(workers, parse_sentences, tasks):
             yield from parses

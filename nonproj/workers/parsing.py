@@ -28,6 +28,7 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.text.formats import TextInput, TextPiece
 from nonproj.text.input import split_text, split_text_units
+from nonproj.text.lexicon import UserLexicon
 from nonproj.types import Sentence
 from nonproj.workers.pool import Workers, in_order
 
@@ -50,6 +51,7 @@ class ModelRef(NamedTuple):
     tags : str
         See `nonproj.pipeline.parser.Parser`.
     proofs : bool
+    lexicon : UserLexicon or None
         See there.
     """
 
@@ -58,6 +60,7 @@ class ModelRef(NamedTuple):
     decoding: DecodingConfig
     tags: str = "missing"
     proofs: bool = False
+    lexicon: UserLexicon | None = None
 
     @classmethod
     def of(cls, path: str | Path, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> ModelRef:
@@ -91,7 +94,7 @@ def parser_of(reference: ModelRef) -> Parser:
     """Return this thread's parser; threads of a process share the model."""
     if reference in _parsers.own:
         return _parsers.own[reference]
-    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs)
+    parser = Parser(_model(reference), reference.decoding, reference.tags, reference.proofs, reference.lexicon)
     _parsers.renewed()[reference] = parser
     return parser
 

@@ -34,7 +34,7 @@ class UnavailableError(Exception):
 
 
 class Lane:
-    """One kind of attack.
+    """A kind of attack.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ class Lane:
     Attributes
     ----------
     name : str
-        Of the lane, on the command line.
+        Name of the lane, on the command line.
     current : dict of str to bytes
         The files that reproduce the present case, set before it runs.
     notes : dict
         Further figures for the results file.
     until : float
-        When the lane ends, by `time.monotonic`.
+        Time at which the lane ends, by `time.monotonic`.
     memory : int
         Bytes of address space that cases may take beyond what the lane has when it begins, so that a forgery that
         takes too much of it is noticed; 0 if there is no limit.
@@ -93,7 +93,7 @@ class Results:
         Cases that ran, and the number of the next one.
     outcomes : dict of str to int
     failures : list of dict
-        Of each: the number of its case, what is wrong, and its files.
+        Failures: the number of the case, the error, and the files.
     processor_seconds, seconds : float
     peak_mb : float
         The largest memory of the process, in megabytes.

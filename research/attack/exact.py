@@ -45,7 +45,7 @@ TOLERANCE = 1e-9
 SETS = ("arc", "sibling", "grandparent", "third")
 
 KINDS = ("arrays", "arrays", "k best", "parts", "probabilities")
-"""What a case tries, by its number."""
+"""Kinds of cases, by number."""
 
 
 class Exact(Lane):

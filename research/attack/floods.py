@@ -39,7 +39,7 @@ _SENT = {
     "half a body": b"POST /process HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\ndata=",
     "unread": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100,
 }
-"""What a flood sends on each connection.  "closed" ones are closed at once."""
+"""Data that a flood sends on each connection.  "closed" ones are closed at once."""
 
 _REQUESTS = ("half a body", "unread")
 """Floods of requests, which the server may not end at once; meanwhile, it may refuse others."""

@@ -24,7 +24,7 @@ STRANGE += [[], [1], [[]], ["a", "a"], {}, {"a": 1}, {"a": {"b": 1}}, "h.pos m.p
 """Values that replace those of a header."""
 
 ARRAYS = ["zeros", "ones", "largest", "smallest", "random", "nan", "inf", "tiny", "reversed", "bits", "few", "few"]
-"""What the numbers of an array are replaced by."""
+"""Replacements of the numbers of an array."""
 
 
 class Parts(NamedTuple):

@@ -22,7 +22,7 @@ _errors: dict[int, int] = {}
 
 
 class Ended(NamedTuple):
-    """How a command ended: its exit code, negative for a signal; its output; and seconds."""
+    """Result of a command: its exit code, negative for a signal; its output; and seconds."""
 
     code: int
     output: bytes
@@ -38,7 +38,7 @@ def call(words: list[str], folder: Path, before: Callable[[], object] | None = N
     words : list of str
         The arguments.
     folder : Path
-        Where it runs.
+        Folder in which it runs.
     before : callable, optional
         Called in the new process first.
     **options

@@ -24,7 +24,7 @@ class Entry(NamedTuple):
     least : int
         The number of tries of which the figures are made, at least.
     what : str
-        What is tried.
+        Description of the attack.
     """
 
     path: str

@@ -29,7 +29,7 @@ class Live:
     ----------
     port : int
     token : str
-        Of annotation.
+        Token of annotation.
     """
 
     def __init__(self, *words: str):

@@ -9,13 +9,13 @@ import zlib
 BYTES = [b"", b"\n", b"\n\n", b"\r", b"\r\n", b"\t", b" ", b"#", b"# a = b\n", b"-", b".", b"0", b"1", b"9", b"_", b"|"]
 BYTES += [b":", b"=", b"\xff", b"\xc3", b"\0", b"\x1b[2J", b"\xef\xbb\xbf", b"1-2", b"1.1", b"0.1", b"\xc3\xa9"]
 BYTES += ["\u2028".encode(), "\u0301".encode(), b"\xed\xa0\x80", "\U0001f600".encode(), "\u0661".encode(), b"1_0"]
-"""What is inserted into text."""
+"""Bytes that are inserted into text."""
 
 VALUES = ["_", "", " ", "0", "1", "2", "3", "99", "-1", "+1", "01", "1e9", "9" * 30, "\u0661", "1-2", "2-9", "3.1"]
 VALUES += ["nan"]
 VALUES += ["root", "a\rb", "a\u2028b", "A" * 300, "\u0000", "1:root", "2:a|1:b", "x=1|x=2", "SpaceAfter=No", "#", "é"]
 VALUES += ["\ufeff"]
-"""What is put into a column."""
+"""Values that are put into a column."""
 
 
 def damage(rng: random.Random, data: bytes) -> bytes:

@@ -18,7 +18,7 @@ VALUES += ["--", "=", "a=b"]
 VALUES += ["\udcff", "é" * 400, "a\nb", "\x1b[2J", "tcp://", "127.0.0.1:1", "/dev/null", "/", ".", "none.conll"]
 VALUES += ["999999999999"]
 VALUES += ["!!python/object:os.system", "2024-13-45", "&a", "*a", "0x1F", "1_0", "0o7", "'", '"', "\u2028", "- 1", "#"]
-"""What options are replaced by."""
+"""Replacements of options."""
 
 
 class Options(Lane):

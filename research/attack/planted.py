@@ -24,7 +24,7 @@ VICTIM, ATTACKER, GROUP = 61_001, 61_002, 61_003
 """A user, another one, and a group of both."""
 
 VARIABLES = {"NONPROJ_CACHE": "", "XDG_CACHE_HOME": "nonproj", "HOME": ".cache/nonproj", "TMPDIR": ""}
-"""What names a folder, and the folder of all compiled code within it; `tempfile` reads the last."""
+"""Variables that name a folder, and the folder of all compiled code within it; `tempfile` reads the last."""
 
 MODES = (0o755, 0o755, 0o711, 0o775, 0o757, 0o777, 0o1777, 0o1775, 0o2775)
 

@@ -1,4 +1,4 @@
-"""What must be true of sentences, trees and errors; a breach is an exception."""
+"""Invariants of sentences, trees and errors; a breach is an exception."""
 
 from __future__ import annotations
 

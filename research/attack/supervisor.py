@@ -27,12 +27,12 @@ UNAVAILABLE = 75
 
 
 class Task(NamedTuple):
-    """What is run.
+    """A run of a lane.
 
     Attributes
     ----------
     name, seed : str and int
-        Of the lane.
+        Name and seed of the lane.
     patience : float
         Seconds that a case may take.
     out : Path

@@ -1,4 +1,4 @@
-"""How long ``nonproj annotate`` takes: for the tree after a drop, and to open a large file.
+"""Time of ``nonproj annotate``: for the tree after a drop, and to open a large file.
 
     python -m research.benchmarks.annotation TREEBANK MODEL [MODEL ...]  # needs the workbench: make setup-workbench
 

@@ -31,7 +31,7 @@ _FOLDER = Path(nonproj.__file__).parent
 
 
 class Calls(NamedTuple):
-    """What one call of the parser calls, or the limits of that."""
+    """Number of calls, functions and modules in one call of the parser, or their limits."""
 
     calls: int
     functions: int
@@ -39,7 +39,7 @@ class Calls(NamedTuple):
 
 
 LIMITS = Calls(199, 161, 49)
-"""How much there is at most: fewer than 200 calls, and no more functions and modules than were measured."""
+"""Limits: fewer than 200 calls, and no more functions and modules than were measured."""
 
 
 def count(call: Callable[[], object]) -> Counter[tuple[str, str]]:

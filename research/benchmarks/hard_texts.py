@@ -31,7 +31,7 @@ WORDS, CHARACTERS = 2000, 20_000
 
 
 class Speed(NamedTuple):
-    """What a text took.
+    """Cost of a text.
 
     Attributes
     ----------

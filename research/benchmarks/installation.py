@@ -1,4 +1,4 @@
-"""From an empty machine to the first tree: seconds of installation and of the first trees.
+"""Seconds of installation on an empty machine, and of the first trees.
 
     python -m research.benchmarks.installation WHEELS [--packages nonproj nonproj-kernels nonproj-model-english]
 

@@ -1,4 +1,4 @@
-"""What a proof costs: nodes, iterations and time until the best tree is proven, of random arrays and long sentences.
+"""Cost of a proof: nodes, iterations and time until the best tree is proven, of random arrays and long sentences.
 
     python -m research.benchmarks.search
     python -m research.benchmarks.search MODEL FILE
@@ -54,7 +54,7 @@ class Cost(NamedTuple):
 
 
 def draw(kind: str, n: int, seed: int) -> tuple[PartSpace, np.ndarray]:
-    """Return all parts of so many words, and their scores.
+    """Return all parts of ``n`` words, and their scores.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def cost(found: Iterable[Decoded], seconds: float) -> Cost:
 
 
 def of_arrays(kind: str, n: int, seeds: int) -> Cost:
-    """Return the cost of arrays of so many words."""
+    """Return the cost of arrays of ``n`` words."""
     problems, options = [draw(kind, n, seed) for seed in range(seeds)], DualOptions(single_root=True)
     begin = time.process_time()
     trees = [branch_and_bound(parts, scores, options, SearchOptions(WORK)) for parts, scores in problems]

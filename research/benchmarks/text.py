@@ -1,4 +1,4 @@
-"""From raw text to trees: every figure of the CoNLL 2018 shared task, and the speed; on request, beside UDPipe.
+"""Parsing of raw text: every figure of the CoNLL 2018 shared task, and the speed; on request, beside UDPipe.
 
     python -m research.benchmarks.text MODEL TRAIN TEST [--cache data/bench] [--udpipe use|train|none]
 

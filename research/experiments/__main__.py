@@ -17,9 +17,9 @@ from pathlib import Path
 
 from nonproj.errors import NonprojError
 from research.experiments.runner import EXPERIMENTS, run_all
-from research.experiments.setting import LANGUAGES, RESULTS, ROOT, Setting
+from research.experiments.setting import LANGUAGES, RESULTS, ROOT, ExperimentSettings
 
-PAGES = ("confidence", "text", "neural", "annotating", "audit", "proofs")
+PAGES = ("confidence", "text", "crossing", "neural", "annotating", "audit", "proofs", "graphs")
 """Modules with a page of their own, run only if named.
 
 Each has ``LANGUAGES``, the treebanks that it measures by default, perhaps ``ALL`` that it can, and ``measure(setting,
@@ -39,7 +39,7 @@ SHORT = {
 """Sizes of the short version, which only shows that everything runs."""
 
 
-def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[str], Sequence[str]]:
+def parse_arguments(arguments: list[str] | None = None) -> tuple[ExperimentSettings, list[str], Sequence[str]]:
     """Return the setting, the names of the experiments, and the treebanks that the command line names."""
     names = (*EXPERIMENTS, *PAGES)
     parser = argparse.ArgumentParser(prog="python -m research.experiments", description=__doc__.split("\n")[0])
@@ -57,7 +57,7 @@ def parse_arguments(arguments: list[str] | None = None) -> tuple[Setting, list[s
             parser.error(f"unknown experiment {name}; choose from {', '.join(names)}")
     results = options.results or (RESULTS / "short" if options.short else RESULTS)
     models = options.models or (results / "models" if options.short else ROOT / "models")
-    setting = Setting(results.resolve(), models, options.data)
+    setting = ExperimentSettings(results.resolve(), models, options.data)
     if options.short:
         setting = replace(setting, **SHORT)
     chosen = tuple(filter(None, options.languages.split(",")))

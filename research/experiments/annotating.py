@@ -25,7 +25,7 @@ from nonproj.types import Sentence
 from research.experiments.correcting import constrained, corrections
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
-from research.experiments.setting import ROOT, Setting, treebank
+from research.experiments.setting import ROOT, ExperimentSettings, treebank
 from research.experiments.store import Row, read_rows, write_rows
 
 LANGUAGES = ("danish", "greek")
@@ -69,34 +69,32 @@ NAMES = {
 
 INTRODUCTION = f"""# Annotation, simulated
 
-The annotator is the gold standard. Sentences are those of the training files; the last {HELD_OUT} are held out, and all
-figures are of these. No test file is used. Tags are gold. `python -m research.experiments annotating` makes this page.
+The annotator is the gold standard. The last {HELD_OUT} sentences of the training files are held out, and all
+figures are of these; no test file is used. Tags are gold. `python -m research.experiments annotating` makes this page.
 
 ## What decoding again is worth
 
-The annotator reads a parsed sentence from left to right, corrects the first wrong word, and goes on until the sentence
-is right. Correcting word by word takes one action for each wrong word. With `--constraints misc`, the rest of the
-sentence is decoded again after each action. Either the corrected words alone are constraints, or all words up to the
-last correction, which the annotator has read. An action sets a head, or head and label of a word. Models have learnt
-from the given number of sentences, in six epochs (`research/experiments/annotating.py`). "Saved" is the share of the
-actions that decoding again saves, with its standard error over sentences; "worse" is the share of sentences that took
-more actions than word by word. All trees after corrections are certified if nothing else is said.
+The annotator reads a parsed sentence from left to right, corrects the first wrong word, and goes on until the
+sentence is right: word by word, one action for each wrong word; with `--constraints misc`, the rest of the sentence
+is decoded again after each action, under the corrections alone or under all that was read. An action sets a head, or
+head and label of a word. "Saved" is the share of the actions that decoding again saves, with its standard error;
+"worse" is the share of sentences that took more actions. All trees after corrections are certified.
 """
 
 BETWEEN = f"""
 ## What is worth annotating
 
 Training starts from {START} whole sentences. In each of {ROUNDS} rounds, {ARCS} arcs are annotated among {POOL} other
-sentences, and training starts anew: from whole sentences, or from partial trees. All strategies have the same number
-of annotated arcs. The certainty of an arc is the marginal of the word's best head in the first-order model, that of a
-sentence is the mean of its words'. Models are small, so that the experiment takes minutes: arcs and siblings, six
-epochs, no network. UAS and LAS are without punctuation.
+sentences, and training starts anew. The certainty of an arc is the marginal of the word's best head in the
+first-order model, that of a sentence is the mean of its words'. Models are small: arcs and siblings, six epochs, no
+network. UAS and LAS are without punctuation; the rounds before the last are in
+[annotating-curves.csv](annotating-curves.csv).
 """
 
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str], seeds: int = 3) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str], seeds: int = 3) -> None:
     """Simulate corrections, and annotation of this many random orders of the sentences; write the page."""
     units = [(language, count) for language in languages for count in LEARNT[language]]
     _units(setting, "annotating", units, corrected)
@@ -105,7 +103,9 @@ def measure(setting: Setting, languages: Sequence[str], seeds: int = 3) -> None:
     write_page(setting)
 
 
-def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]) -> None:
+def _units(
+    setting: ExperimentSettings, name: str, units: Sequence[tuple[str, int]], run: Callable[..., list[Row]]
+) -> None:
     """Run units of work whose rows are not yet stored, and write the table of all of them."""
     rows: list[Row] = []
     for language, number in units:
@@ -117,7 +117,7 @@ def _units(setting: Setting, name: str, units: Sequence[tuple[str, int]], run: C
         write_rows(setting.results / f"{name}.csv", rows)
 
 
-def material(setting: Setting, language: str) -> tuple[list[Sentence], list[Sentence]]:
+def material(setting: ExperimentSettings, language: str) -> tuple[list[Sentence], list[Sentence]]:
     """Return the sentences to learn from, and the held-out ones."""
     sentences = list(conll.read(treebank(setting, language)[0], require_heads=True))
     return sentences[:-HELD_OUT], sentences[-HELD_OUT:]
@@ -133,8 +133,8 @@ def options_of(language: str, changes: dict[str, object]) -> Config:
 # -- corrections
 
 
-def corrected(setting: Setting, language: str, count: int) -> list[Row]:
-    """Return the figures of corrections of a model that has learnt from so many sentences; see `LEARNT`."""
+def corrected(setting: ExperimentSettings, language: str, count: int) -> list[Row]:
+    """Return the figures of corrections of a model that has learnt from ``count`` sentences; see `LEARNT`."""
     sentences, held_out = material(setting, language)
     path = setting.models / f"annotating-{language}-{count}.nonproj"
     if not path.exists():
@@ -147,7 +147,7 @@ def corrected(setting: Setting, language: str, count: int) -> list[Row]:
 # -- curves
 
 
-def curve(setting: Setting, language: str, seed: int) -> list[Row]:
+def curve(setting: ExperimentSettings, language: str, seed: int) -> list[Row]:
     """Return the accuracy after each round of each strategy."""
     sentences, held_out = material(setting, language)
     order = np.random.default_rng(seed).permutation(len(sentences))
@@ -175,7 +175,7 @@ def _accuracy(model: Model, held_out: Sequence[Sentence]) -> Row:
 
 
 def annotate(strategy: str, parser: Parser, pool: Sequence[Sentence], given: list[np.ndarray], arcs: int) -> None:
-    """Annotate words of the pool by a strategy of `NAMES`, until so many arcs are given; ``given`` is changed.
+    """Annotate words of the pool by a strategy of `NAMES`, until ``arcs`` arcs are given; ``given`` is changed.
 
     The last sentence is annotated as far as there are arcs left.
     """
@@ -216,7 +216,7 @@ def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list
 # -- the page
 
 
-def write_page(setting: Setting) -> None:
+def write_page(setting: ExperimentSettings) -> None:
     """Write the page; what is written by hand below the last table is kept."""
     lines = []
     for row in read_rows(setting.results / "annotating.csv"):
@@ -257,6 +257,8 @@ def _curves(rows: Sequence[Row]) -> str:
     """Return the table of the curves."""
     lines = []
     for (language, strategy, number), own in grouped(rows).items():
+        if number not in (0, ROUNDS):
+            continue
         arcs = float(np.mean([row["arcs"] for row in own]))  # type: ignore[misc]
         cells = [language.title(), NAMES.get(strategy, "at first"), str(number), f"{arcs:,.0f}", str(len(own))]
         for name in ("uas", "las"):

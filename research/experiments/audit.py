@@ -1,4 +1,4 @@
-"""How many planted errors ``nonproj audit`` finds among its first suspicions, by treebank, kind and ranking.
+"""Share of planted errors among the first suspicions of ``nonproj audit``, by treebank, kind and ranking.
 
 Errors are planted in the development file (`research.experiments.planting`), which is audited with a model that has
 learnt from the training file.  Writes ``audit.csv`` and ``audit.md``.
@@ -24,7 +24,7 @@ from nonproj_workbench.audit.suspicions import Suspicion, find_suspicions
 from research.experiments.layout import percent, table
 from research.experiments.planting import KINDS, Planted, Usage, plant
 from research.experiments.provenance import publish, script
-from research.experiments.setting import Setting, configuration, development, model_file, treebank
+from research.experiments.setting import ExperimentSettings, configuration, development, model_file, treebank
 from research.experiments.store import Row, known, replace_rows
 from research.experiments.text import LANGUAGES as ALL
 from research.experiments.text import PARTS, made
@@ -48,22 +48,20 @@ wrong, variation nuclei, and their combination, as ``nonproj audit`` ranks them.
 
 INTRODUCTION = """# Finding errors in treebanks
 
-`nonproj audit` on development files in which errors are planted: heads, labels and tags of 2 % of the words each, at
-different words, changed plausibly without asking a model (`research/experiments/planting.py`). Predictions are those of
-a model that has learnt from the training file alone (`nonproj audit -m`), the one of `make train LANG=...`. A ranking
-of one kind has all words of the file; found are planted errors of this kind only, so real errors of the annotation, and
-words beside another planted error, count as mistakes. Precision is that of as many suspicions as there are planted
-errors, and of a quarter of these; average precision is the area under the curve of precision and recall. Rankings: by
-the exact difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the same words
-in the same context, annotated otherwise (*variation*); and by their sum, as `nonproj audit` does (*combined*,
-`nonproj_workbench.audit.suspicions`), whose weights were chosen on English.
-`python -m research.experiments audit` makes this page.
+`nonproj audit` on development files in which errors are planted: heads, labels and tags of 2 % of the words each,
+changed plausibly without asking a model (`research/experiments/planting.py`). Predictions are those of the model of
+`make train LANG=...`. Real errors of the annotation, and words beside another planted error, count as mistakes.
+Precision is that of as many suspicions as there are planted errors, and of a quarter of these; average precision is
+the area under the curve of precision and recall. Rankings: by the exact difference of scores (*margin*); by the
+probability that the head is wrong (*confidence*); by the same words in the same context, annotated otherwise
+(*variation*); and by their sum (*combined*), whose weights were chosen on English. `python -m research.experiments
+audit` makes this page.
 """
 
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; rows of others are kept."""
     for language in languages:
         log.info("audit, %s", language)
@@ -73,7 +71,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
         write_page(setting)
 
 
-def figures(setting: Setting, language: str) -> list[Row]:
+def figures(setting: ExperimentSettings, language: str) -> list[Row]:
     """Return the precision of each ranking of each kind of error."""
     learnt = list(conll.read(treebank(setting, language)[0], require_heads=True))
     sentences, planted, path = planted_file(setting, language, learnt)
@@ -100,7 +98,7 @@ def precision(scores: Mapping[tuple[int, int], float], places: set[tuple[int, in
     scores : mapping
         From places to scores; all other words come last.
     places : set
-        Those of the planted errors.
+        Places of the planted errors.
     words : int
 
     Examples
@@ -122,7 +120,7 @@ def precision(scores: Mapping[tuple[int, int], float], places: set[tuple[int, in
 
 
 def planted_file(
-    setting: Setting, language: str, learnt: Sequence[Sentence]
+    setting: ExperimentSettings, language: str, learnt: Sequence[Sentence]
 ) -> tuple[list[Sentence], list[Planted], Path]:
     """Write the development file with planted errors; return its sentences, the errors and its path."""
     sentences = list(conll.read(development(setting, language), require_heads=True))[: setting.sentences or None]
@@ -142,7 +140,7 @@ def with_columns(sentence: Sentence, rows: Sequence[Sequence[str]]) -> str:
     return "".join(lines)
 
 
-def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
+def predicted(setting: ExperimentSettings, language: str, path: Path) -> list[Prediction]:
     """Return the predictions of the sentences of a file by the model that has learnt from the training file."""
     training, model = treebank(setting, language)[0], model_file(setting, language, PARTS)
     config = configuration(setting, language, PARTS)
@@ -155,7 +153,7 @@ def predicted(setting: Setting, language: str, path: Path) -> list[Prediction]:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def write_page(setting: Setting) -> None:
+def write_page(setting: ExperimentSettings) -> None:
     """Write the page; what is written by hand below the table is kept."""
     titles, lines = script("treebanks").TREEBANKS, []
     for row in known(setting.results / FILE):

@@ -17,7 +17,7 @@ from nonproj.pipeline.stages import estimate, evidence, prune
 from nonproj.trees.marginals import marginals
 from research.experiments.layout import percent
 from research.experiments.provenance import publish
-from research.experiments.setting import Setting, configuration, trained_file, treebank
+from research.experiments.setting import ExperimentSettings, configuration, trained_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows
 
 LANGUAGES = ("turkish", "danish", "greek", "english-ewt")
@@ -33,25 +33,22 @@ NAMES = {
 }
 INTRODUCTION = """# Confidence
 
-Each model is trained by `nonproj train` on the whole training file, with gold and jackknifed tags (`--tags both`), and
-tested on the test file: with gold tags, with predicted tags, and on plain text, where sentences, words and tags are
-predicted. On plain text, words that are not in the gold file count as wrong, and so do trees whose sentences are not.
-The text consists of the file's tokens, separated by blanks except after `SpaceAfter=No`, which Danish does not have.
-Nothing was tuned on a test file. `python -m research.experiments confidence` makes this page, for the models it finds
-in `models/confidence`; it trains those that are missing. [Confidence](../../docs/confidence.md) explains the
-method, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` makes the figures of one line.
+Models are trained by `nonproj train` on the whole training file (`--tags both`), and tested on the test file: with
+gold tags, with predicted tags, and on plain text, whose wrongly segmented words count as wrong, and so do trees whose
+sentences are not right. The text consists of the file's tokens, separated by blanks except after `SpaceAfter=No`,
+which Danish does not have. Nothing was tuned on a test file. `python -m research.experiments confidence` makes this
+page, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` the figures of a line. [The
+guide](../../docs/confidence.md).
 
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
-equal width; "by chance" is its mean if all probabilities were exactly true, which a finite file makes positive. AUC
-is the probability that a right head has a higher confidence than a wrong one. The last columns are the share of right
-ones among the most confident 50 and 90 %. A tree is right if all its heads are. There are two baselines.
-"Marginals" are those of the arc in the first-order model, which pruning computes anyway. "Knowing less" is the
-classifier for input with one source of errors less: the one for gold tags, applied to predicted tags, and the one for
-given words, applied to plain text.
+equal width; "by chance" is its mean if all probabilities were exactly true. AUC is the probability that a right head
+has a higher confidence than a wrong one. The last columns are the share of right ones among the most confident 50 and
+90 %. The baselines, which [the file](confidence.csv) has of all languages, are the marginals of the first-order
+model, and the classifier for input with one source of errors less ("knowing less").
 """
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Judge the models of treebanks one by one; write the page, and for Turkish the diagram."""
     for language in languages:
         config = configuration(setting, language, "grandparent").with_overrides({"training.tags": "both"})
@@ -124,6 +121,8 @@ def page(rows: Sequence[Row]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
     for row in rows:
+        if row["probabilities"] in ("marginals", "earlier") and row["language"] != LANGUAGES[-1]:
+            continue
         title = str(row["language"]).partition("-")[0].title()
         cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]
         cells += [percent(row[name]) for name in figures]

@@ -21,7 +21,7 @@ from nonproj.types import Sentence
 from research.experiments.store import Row
 
 STRATEGIES = ("corrected", "read")
-"""What constrains the next tree: the corrected words alone, or all words up to the last correction."""
+"""Constraints on the next tree: the corrected words alone, or all words up to the last correction."""
 
 
 def constrained(model: Model) -> Parser:
@@ -35,7 +35,7 @@ def correct(parser: Parser, sentence: Sentence, labelled: bool, strategy: str) -
     Parameters
     ----------
     parser : Parser
-        That of `constrained`.
+        Result of `constrained`.
     sentence : Sentence
         With a gold tree.
     labelled : bool

@@ -8,7 +8,7 @@ import numpy as np
 
 from nonproj.dual.decoding import dual_trace
 from research.experiments.layout import NAMES, figure, languages, percent, pick, table
-from research.experiments.setting import SETS, Setting, workload
+from research.experiments.setting import SETS, ExperimentSettings, workload
 from research.experiments.store import Row
 
 TITLE = "Figure 3 of Koo et al. (2010): head automata recomputed at each iteration"
@@ -16,12 +16,12 @@ SIZES = ("sentences", "iterations")
 SHOWN = (1, 2, 5, 10, 50, 100, 500, 1000, 5000)
 
 
-def units(setting: Setting) -> list[tuple[str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str]]:
     """Return language and set of part types of each unit."""
     return [(language, parts) for language in setting.among("english", "danish") for parts in SETS[1:]]
 
 
-def run(setting: Setting, language: str, parts: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
     """Return the mean share of automata decoded at each iteration, over windows of iterations."""
     work = workload(setting, language, parts)
     total, running = np.zeros(setting.iterations), np.zeros(setting.iterations)

@@ -3,7 +3,7 @@
     python -m research.experiments.figures               # all of them; hours.  A stopped run can be resumed
     python -m research.experiments.figures text table1   # these, if they are of an earlier version
 
-Pages about encoders need PyTorch; those written by hand are only named.
+Pages about encoders need PyTorch.
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ ENCODERS = ("neural",)
 
 def commands() -> dict[str, list[str]]:
     """Return the arguments of Python that make each page or section, by its name in `sections`, in order."""
-    names = ("text", "audit", "proofs", "annotating", "confidence", *EXPERIMENTS)
+    names = ("text", "audit", "proofs", "annotating", "confidence", "graphs", *EXPERIMENTS)
     found = {name: ["-m", "research.experiments", name] for name in names}
-    found |= {name: ["-m", "systems.experiments", name] for name in ("lexicalised", "constituency", "mrf")}
+    found |= {
+        name: ["-m", "systems.experiments", name]
+        for name in ("lexicalised", "constituency", "mrf", "translation", "tsp")
+    }
     return found | {name: ["-m", "research.experiments", name] for name in ENCODERS}
 
 
@@ -57,8 +60,6 @@ def main(arguments: list[str] | None = None) -> int:
         command = python(*made[name], "--data", str(options.data))
         if code := subprocess.run(command, cwd=ROOT, env=environment(), check=False).returncode:
             return code
-    for name in sorted(set(stale) - set(made)):
-        sys.stdout.write(f"{name}: of an earlier version, written by hand: {sections()[name][0]}\n")
     return 0
 
 

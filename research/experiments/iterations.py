@@ -6,7 +6,7 @@ import numpy as np
 
 from nonproj.dual.decoding import dual_decomposition
 from research.experiments.layout import NAMES, shown, table
-from research.experiments.setting import SETS, Setting, workload
+from research.experiments.setting import SETS, ExperimentSettings, workload
 from research.experiments.store import Row
 
 TITLE = "Table 1 of Rush et al. (2010): sentences by number of iterations"
@@ -15,12 +15,12 @@ LIMIT = 50
 BINS = ((1, 1), (2, 2), (3, 3), (4, 4), (5, 10), (11, 20), (21, 50))
 
 
-def units(setting: Setting) -> list[tuple[str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str]]:
     """Return language and set of part types of each unit."""
     return [(language, parts) for language in setting.languages for parts in SETS[1:]]
 
 
-def run(setting: Setting, language: str, parts: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
     """Count the sentences in each range."""
     work, rows = workload(setting, language, parts), []
     for rule, options in (("paper", work.paper), ("polyak", work.options)):

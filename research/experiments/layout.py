@@ -33,8 +33,8 @@ def percent(share: object, digits: int = 2) -> str:
 
 
 def beside(paper: object, ours: str) -> str:
-    """Return the paper's number and ours, ours in bold."""
-    return f"{'–' if paper is None else paper} / **{ours}**"
+    """Return the paper's number, if there is one, and ours in bold."""
+    return f"**{ours}**" if paper is None else f"{paper} / **{ours}**"
 
 
 def seconds(value: float) -> str:

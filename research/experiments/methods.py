@@ -22,7 +22,7 @@ from nonproj_systems.relaxation.solver import Limits, solve
 from nonproj_systems.relaxation.steps import AppendixA, Constant, Decaying, Halving, PerIncrease, Polyak
 from nonproj_systems.relaxation.subgradient import Subgradient
 from research.experiments.layout import figure, pick, table
-from research.experiments.setting import RANDOM, Problem, Setting, workload
+from research.experiments.setting import RANDOM, ExperimentSettings, Problem, workload
 from research.experiments.store import Row
 
 TITLE = "Section 8 of Rush and Collins (2012): step sizes and alternatives to the subgradient method"
@@ -52,12 +52,12 @@ NOT_ON_SENTENCES = {"MPLP"}
 """Trees have max-marginals only by force, one call for each arc."""
 
 
-def units(setting: Setting) -> list[tuple[str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str]]:
     """Return language and set of part types of each unit."""
     return [(RANDOM, "grids"), (setting.languages[0], "sibling")]
 
 
-def run(setting: Setting, language: str, parts: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
     """Record how much of the first gap each method leaves after some calls and some seconds."""
     if language == RANDOM:
         problems = [_grid(seed) for seed in range(min(setting.instances, MOST_GRIDS))]

@@ -18,7 +18,7 @@ import numpy as np
 from research.experiments.layout import percent, pick, table
 from research.experiments.neural_trees import ARBORESCENCE, EXACT, METHODS, TOGETHER, decoded_rows
 from research.experiments.provenance import NAMES, of_models, publish
-from research.experiments.setting import RESULTS, ROOT, Setting, configuration, trained_file, treebank
+from research.experiments.setting import RESULTS, ROOT, ExperimentSettings, configuration, trained_file, treebank
 from research.experiments.store import Row, known, read_rows, replace_rows
 from research.experiments.text import (
     ALL,
@@ -50,11 +50,9 @@ PUBLISHED = {"Stanza 1.5.1": STANZA["rows"], "UDPipe 2": UDPIPE["rows"]}
 INTRODUCTION = """# Pretrained encoders
 
 Models of `nonproj train --encoder` with the default options and without confidence: for English from MiniLM (6 layers,
-23 million weights), for the others from multilingual-e5-small (12 layers, 21 million weights beside its vocabulary,
-published with 4 bits) that has first learnt from 28 small treebanks together (`make train LANG=multilingual
-ENCODER=e5-small`), most of these among them; with eight bits in the model. No sentence of a development or test file
-was learnt from, and nothing was tuned on a test file. `python -m research.experiments neural` makes this page.
-[Encoders](../../docs/encoders.md) explains the method.
+23 million weights), for the others from multilingual-e5-small (12 layers, 21 million weights beside its vocabulary)
+that has first learnt from 28 small treebanks, most of these among them ([encoders](../../docs/encoders.md)). Nothing
+was learnt from, or tuned on, a test file. `python -m research.experiments neural` makes this page.
 
 ## From raw text
 
@@ -64,14 +62,12 @@ published figures are those of [text.md](text.md), which has them by treebank; G
 
 EXACTNESS = """## What exact trees are worth
 
-Test files with gold words and predicted tags; all words count, punctuation included. The first four rows of a treebank
-decode the scores of the encoder alone: the best head of each word, the best arborescence and the best projective tree
-of arcs, and the best tree with siblings and grandparents. The last one decodes the sums of these with the scores of the
-linear model. Labels are the best ones of each arc, by the same scores; in the last row those of a tree are chosen
-together. "Complete" are trees whose heads are all right. "Invalid" is the number of sentences with a cycle, or with
-several roots. Precision and recall are those of non-projective arcs. The gain is the difference in UAS from the best
-arborescence and half of its 95 % interval, from the differences of the sentences; p is that of a paired permutation
-test.
+Test files with gold words and predicted tags, punctuation included. The first four rows of a treebank decode the
+scores of the encoder alone: the best head of each word, the best arborescence and projective tree of arcs, and the best
+tree with siblings and grandparents; the last one adds the scores of the linear model. "Complete" are trees whose heads
+are all right, "invalid" sentences with a cycle or several roots. Precision and recall are those of non-projective arcs.
+The gain is the difference in UAS from the best arborescence and half of its 95 % interval; p is that of a paired
+permutation test.
 """
 
 SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,
@@ -82,7 +78,7 @@ over the same candidate arcs, of those compared.
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     for language in languages:
         model, test = encoder_model(setting, language, changes), treebank(setting, language)[1]
@@ -101,12 +97,12 @@ def encoder_of(language: str) -> str:
     return ENCODERS.get(language, OTHERS)
 
 
-def encoder_model(setting: Setting, language: str, changes: Mapping[str, object] = NO_CHANGES) -> Path:
+def encoder_model(setting: ExperimentSettings, language: str, changes: Mapping[str, object] = NO_CHANGES) -> Path:
     """Return the file of a model with an encoder; if it is missing, train it.
 
     Parameters
     ----------
-    setting : Setting
+    setting : ExperimentSettings
     language : str
     changes : mapping of str to value
         Options, ``SECTION.NAME``, that are not the default ones.
@@ -128,7 +124,7 @@ def encoder_model(setting: Setting, language: str, changes: Mapping[str, object]
     return trained_file(setting.models / f"{language}-{name}.nonproj", setting, language, config)
 
 
-def made(setting: Setting, language: str) -> str:
+def made(setting: ExperimentSettings, language: str) -> str:
     """Return what the figures of a treebank depend on, in the words of a page's record."""
     found = of_models([(language, PARTS)], {"encoder.folder": encoder_of(language)}, setting, text=True)
     return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
@@ -137,7 +133,7 @@ def made(setting: Setting, language: str) -> str:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def text_table(setting: Setting) -> str:
+def text_table(setting: ExperimentSettings) -> str:
     """Return the table from raw text: models with an encoder; in the means, linear ones and published figures, too."""
     ours = {str(row["language"]): _figures(row, 100) for row in known(setting.results / TEXT)}
     rows = {"linear": {str(row["language"]): _figures(row, 100) for row in read_rows(RESULTS / "text.csv")}}
@@ -159,7 +155,7 @@ def text_table(setting: Setting) -> str:
     return table(["", "", *COMPARED], lines)
 
 
-def ahead(setting: Setting) -> str:
+def ahead(setting: ExperimentSettings) -> str:
     """Return on how many treebanks the models with an encoder are ahead of UDPipe 2."""
     column = METRICS.index("LAS")
     pairs = [
@@ -170,7 +166,7 @@ def ahead(setting: Setting) -> str:
     return f"With an encoder LAS is higher than UDPipe 2's on {sum(a > b for a, b in pairs)} of {len(pairs)} treebanks."
 
 
-def _mark(setting: Setting, row: Row) -> str:
+def _mark(setting: ExperimentSettings, row: Row) -> str:
     """Return the mark of a row that is of an earlier version."""
     return "" if row["made"] == made(setting, str(row["language"])) else f" {EARLIER}"
 
@@ -180,7 +176,7 @@ def _figures(row: Row, factor: float) -> list[float]:
     return [factor * float(str(row[name])) for name in COMPARED]
 
 
-def trees_table(setting: Setting) -> str:
+def trees_table(setting: ExperimentSettings) -> str:
     """Return the table of all ways to decode."""
     lines = []
     for row in known(setting.results / TREES):
@@ -202,7 +198,7 @@ def _probability(p: object) -> str:
     return f"{p:.3f}" if p >= 0.001 else "< 0.001"
 
 
-def search_table(setting: Setting) -> str:
+def search_table(setting: ExperimentSettings) -> str:
     """Return the table of certificates and times."""
     lines, rows = [], known(setting.results / TREES)
     for language in dict.fromkeys(str(row["language"]) for row in rows):
@@ -220,7 +216,7 @@ def search_table(setting: Setting) -> str:
     return table([*header, "with linear scores: certified %", "iterations", "ms", "wrong"], lines)
 
 
-def write_page(setting: Setting) -> None:
+def write_page(setting: ExperimentSettings) -> None:
     """Write the page."""
     parts = [INTRODUCTION, text_table(setting), ahead(setting)]
     parts += [EXACTNESS, trees_table(setting), SEARCH, search_table(setting)]

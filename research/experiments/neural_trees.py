@@ -1,4 +1,4 @@
-"""What exact second-order trees are worth where a pretrained encoder scores them: five ways to decode."""
+"""Five ways to decode with the scores of a pretrained encoder: the value of exact second-order trees."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
 
 
 CHECKED = 70
-"""So many trees of the two last methods are compared with the integer program."""
+"""Number of trees of the last two methods that are compared with the integer program."""
 
 SLACK = 1e-6
 """Relative difference of scores that counts as none: that of HiGHS."""
@@ -174,7 +174,7 @@ DECODERS: dict[str, tuple[Callable[[Batch], tuple], Callable[..., np.ndarray | D
     EXACT: (parts_of, exact),
     TOGETHER: (all_of, exact),
 }
-"""How the scores of a method are computed, and how they are decoded."""
+"""The scores of a method, and its decoder."""
 
 
 def judge(gold: Sentence, tree: Tree) -> tuple[np.ndarray, np.ndarray]:

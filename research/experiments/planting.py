@@ -37,7 +37,7 @@ class Planted(NamedTuple):
 
 
 class Usage:
-    """What occurs in a treebank: labels under heads, labels of pairs of tags, and tags of forms.
+    """Statistics of a treebank: labels under heads, labels of pairs of tags, and tags of forms.
 
     Parameters
     ----------

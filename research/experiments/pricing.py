@@ -19,7 +19,7 @@ from nonproj_systems.programs.part_rows import FAMILIES, grandparent_rows, upper
 from nonproj_systems.programs.price_and_cut import PricingParser
 from nonproj_systems.programs.solver import Program
 from research.experiments.layout import languages, percent, pick, seconds, table
-from research.experiments.setting import GRANDPARENTS, Setting, model_file, timed, treebank
+from research.experiments.setting import GRANDPARENTS, ExperimentSettings, model_file, timed, treebank
 from research.experiments.store import Row
 
 TITLE = "Tables 1 and 2 of Riedel et al. (2012): price and cut, and tighter polytopes"
@@ -35,13 +35,13 @@ POLYTOPES = {
 """Families of constraints, and whether to keep rows that other rows imply."""
 
 
-def units(setting: Setting) -> list[tuple[str, str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str, str]]:
     """Return language, set of part types and table of each unit."""
     languages = setting.among("danish", "dutch")
     return [(each, GRANDPARENTS, name) for each in languages for name in ("price and cut", "families")]
 
 
-def run(setting: Setting, language: str, parts: str, part: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str, part: str) -> list[Row]:
     """Solve each sentence by both methods, or over each polytope."""
     parser = PricingParser(Model.load(model_file(setting, language, parts)))
     path = treebank(setting, language)[1]

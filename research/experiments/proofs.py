@@ -20,7 +20,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.types import Sentence
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish, sections
-from research.experiments.setting import ROOT, Setting, model_file, timed, treebank
+from research.experiments.setting import ROOT, ExperimentSettings, model_file, timed, treebank
 from research.experiments.store import Row, known, write_rows
 
 LANGUAGES = ("danish", "basque")
@@ -62,7 +62,7 @@ are compressed, and seconds those of the processor.
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str], sets: Sequence[str] = SETS) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str], sets: Sequence[str] = SETS) -> None:
     """Measure each kind of proof on some treebanks; rows of this version are kept."""
     now, path = sections()["proofs"][2](), setting.results / FILE
     made, setting = (
@@ -112,7 +112,7 @@ def verdict_of(line: str) -> Verdict | None:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def write_page(setting: Setting) -> None:
+def write_page(setting: ExperimentSettings) -> None:
     """Write the page."""
     lines = []
     for row in known(setting.results / FILE):

@@ -1,8 +1,8 @@
-"""What the figures of each page of results depend on, recorded on the page when it is made.
+"""Provenance of the figures of each page of results, recorded on the page when it is made.
 
     python -m research.experiments.provenance               # list the records that differ from this version
     python -m research.experiments.provenance --mark        # mark these pages
-    python -m research.experiments.provenance joint-tags    # record this version on a page written by hand
+    python -m research.experiments.provenance NAME          # record this version on a page whose figures still hold
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
 nothing trained, so `research/tests/test_provenance.py` finds stale pages at once.  Of the code, only the number
@@ -26,13 +26,14 @@ from typing import Any, NamedTuple
 import yaml
 
 from nonproj.components.preparation import LEARNING
+from nonproj.learning.hyperparameters import GRAPHS
 from nonproj.model.container import FORMAT
 from nonproj.options.config import Config
 from nonproj.scoring.templates import template_files
-from research.experiments.setting import RANDOM, RESULTS, ROOT, TREEBANKS, Setting, configuration
+from research.experiments.setting import RANDOM, RESULTS, ROOT, TREEBANKS, ExperimentSettings, configuration
 from research.experiments.store import appearing
 
-TODAY = Setting(RESULTS, ROOT / "models")
+TODAY = ExperimentSettings(RESULTS, ROOT / "models")
 EXPERIMENTS = (
     *("table1", "table2", "table3", "figure3", "figure4"),
     *("automata", "iterations", "progress", "methods", "pricing"),
@@ -47,7 +48,7 @@ EARLIER = "**Measured on an earlier version**"
 """Mark on a page: the ingredients that follow, up to a full stop, have changed since."""
 
 _RECORD = re.compile(rf"Made from: (?P<made>[^.]+)\.(?:\n{re.escape(EARLIER)}: (?P<changed>[^.]+)\.)?")
-_IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features": ("folder",)}
+_IGNORED = {"treebank": ("train", "test", "dev", "silver", "partial"), "features": ("folder",), "decoding": ("graphs",)}
 """Options that are file names, or change nothing for whole trees."""
 
 
@@ -56,11 +57,11 @@ _WITHOUT = {
     "features": ({"vectors": None}, ("vectors",)),
     "segmenter": ({"network_share": 0.0}, ("network_share",)),
 }
-"""By section, options that change nothing if they have certain values: models are those of versions without them."""
+"""Options, by section, that change nothing if they have certain values: models are those of versions without them."""
 
 
 class Ingredients(NamedTuple):
-    """What figures depend on.
+    """Dependencies of figures.
 
     Attributes
     ----------
@@ -122,7 +123,7 @@ def digest(value: Any) -> str:
 def of_models(
     models: Sequence[tuple[str, str]],
     changes: Mapping[str, object] | None = None,
-    setting: Setting = TODAY,
+    setting: ExperimentSettings = TODAY,
     text: bool = False,
 ) -> Ingredients:
     """Return the ingredients of models of this version, each a treebank and a set of part types.
@@ -150,7 +151,7 @@ def of_modules(modules: Sequence[str], data: Any, config: Config | None = None) 
     return found._replace(configuration=digest([constants, found.configuration]))
 
 
-def of_experiment(name: str, setting: Setting = TODAY) -> Ingredients:
+def of_experiment(name: str, setting: ExperimentSettings = TODAY) -> Ingredients:
     """Return the ingredients of a table or figure of `research.experiments.runner`."""
     module = importlib.import_module(f"research.experiments.{name}")
     units = [(unit[0], unit[1]) for unit in module.units(setting) if unit[0] != RANDOM]
@@ -196,7 +197,7 @@ def script(name: str, folder: str = "data_scripts") -> Any:
     return importlib.import_module(name)
 
 
-def treebank(language: str, setting: Setting = TODAY) -> dict[str, str]:
+def treebank(language: str, setting: ExperimentSettings = TODAY) -> dict[str, str]:
     """Return the SHA-256 of each file of a treebank; the release of one of which nothing else is known."""
     if language in setting.files:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}
@@ -223,6 +224,13 @@ def _proofs() -> Ingredients:
     return found._replace(configuration=digest([_constants(module), found.configuration]))
 
 
+def _graphs() -> Ingredients:
+    """Return the ingredients of the page about enhanced graphs."""
+    module = importlib.import_module("research.experiments.graphs")
+    found = of_models([(language, "grandparent") for language in module.LANGUAGES], text=True)
+    return found._replace(configuration=digest([_constants(module), asdict(GRAPHS), found.configuration]))
+
+
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
     options = {name.replace("__", "."): value for name, value in changes.items()}
     return lambda: of_models([(language, "grandparent") for language in languages], options, text=text)
@@ -233,10 +241,12 @@ _UNIVERSAL = (*script("treebanks").RELEASED, "greek", "english-ewt")
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "confidence": _grandparents("danish", "greek", "english-ewt", "turkish", training__tags="both", text=True),
     "text": _grandparents(*_UNIVERSAL, text=True),
+    "crossing": _grandparents("danish", "dutch", "basque", *_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "annotating": _annotating,
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
     "proofs": _proofs,
+    "graphs": _graphs,
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 
@@ -323,9 +333,9 @@ def publish(folder: Path, name: str, parts: Sequence[str], by_hand: str = "") ->
     Parameters
     ----------
     folder : Path
-        Of the results.
+        Folder of the results.
     name : str
-        Of the page.
+        Name of the page.
     parts : sequence of str
         Its paragraphs, separated by blank lines.
     by_hand : str

@@ -23,7 +23,7 @@ from research.experiments import (
 )
 from research.experiments.layout import languages
 from research.experiments.provenance import UNKNOWN, of_experiment, recorded
-from research.experiments.setting import RANDOM, Setting, fingerprint
+from research.experiments.setting import RANDOM, ExperimentSettings, fingerprint
 from research.experiments.store import Row, appearing, read_rows, write_rows
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -38,7 +38,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "methods": methods,
     "pricing": pricing,
 }
-"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `Setting` that its numbers depend on),
+"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `ExperimentSettings` that its numbers depend on),
 ``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
 
 PAPERS, NOTES = (
@@ -48,7 +48,7 @@ PAPERS, NOTES = (
 log = logging.getLogger("experiments")
 
 
-def run_all(setting: Setting, names: Sequence[str]) -> None:
+def run_all(setting: ExperimentSettings, names: Sequence[str]) -> None:
     """Run experiments by name, write their tables and plots, then the page over all stored results."""
     for name in names:
         rows = run_experiment(setting, name)
@@ -58,7 +58,7 @@ def run_all(setting: Setting, names: Sequence[str]) -> None:
     write_page(setting, names)
 
 
-def run_experiment(setting: Setting, name: str) -> list[Row]:
+def run_experiment(setting: ExperimentSettings, name: str) -> list[Row]:
     """Return the rows of all units of an experiment; write each unit to disk when it is complete."""
     experiment, rows = EXPERIMENTS[name], []
     units = experiment.units(setting)
@@ -72,13 +72,13 @@ def run_experiment(setting: Setting, name: str) -> list[Row]:
     return rows
 
 
-def unit_file(setting: Setting, name: str, unit: Sequence[str]) -> Path:
+def unit_file(setting: ExperimentSettings, name: str, unit: Sequence[str]) -> Path:
     """Return the file of a unit; its name changes with everything that the rows depend on except the code."""
     words = "-".join(unit).replace(" ", "-").replace("(", "").replace(")", "")
     return setting.results / "runs" / name / f"{words}-{fingerprint(setting, EXPERIMENTS[name].SIZES, *unit[:2])}.csv"
 
 
-def write_page(setting: Setting, names: Sequence[str]) -> None:
+def write_page(setting: ExperimentSettings, names: Sequence[str]) -> None:
     """Write ``README.md`` from the stored tables; ``names`` are those of the experiments that have just been run."""
     file = setting.results / "README.md"
     before = file.read_text(encoding="utf-8") if file.exists() else ""

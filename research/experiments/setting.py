@@ -1,4 +1,4 @@
-"""What all experiments share: the sizes of a run, its models and treebanks, and pruned and scored sentences."""
+"""Settings of all experiments: the sizes of a run, its models and treebanks, and pruned and scored sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SETS = ("arc", "sibling", "grandparent")
 """The sets of part types of Koo et al. (2010), arc-factored first."""
 
 GRANDPARENTS = "grandparents"
-"""One set more: arcs and grandparents without siblings (Riedel et al. 2012)."""
+"""An additional set: arcs and grandparents without siblings (Riedel et al. 2012)."""
 
 PRICED = {"parts": ["arc", "grandparent"], "labeler.joint": False, "network.epochs": 0, "training.epochs": 6}
 PRICED |= {"pruner.threshold": 1e-300, "pruner.max_heads": 30, "pruner.folds": 0}
@@ -57,7 +57,7 @@ log = logging.getLogger("experiments")
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExperimentSettings:
     """The sizes of a run, and its files and folders.
 
     Attributes
@@ -104,7 +104,7 @@ class Setting:
 
 
 class Problem(NamedTuple):
-    """One sentence, pruned and scored."""
+    """A sentence, pruned and scored."""
 
     sentence: Sentence
     parts: PartSpace
@@ -125,7 +125,7 @@ class Workload(NamedTuple):
     options : DualOptions
         The model's own decoding options.
     paper : DualOptions
-        Those of Koo et al. (2010): their step sizes, K and beta; tau is that of training.
+        Options of Koo et al. (2010): their step sizes, K and beta; tau is that of training.
     """
 
     problems: list[Problem]
@@ -140,7 +140,7 @@ def timed(function: Callable, *arguments) -> tuple[object, float]:
     return result, time.process_time() - begin
 
 
-def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
+def treebank(setting: ExperimentSettings, language: str) -> tuple[Path, Path]:
     """Return the training and test files of a language; fetch them if they are missing."""
     if language in setting.files:
         return setting.files[language]
@@ -148,7 +148,7 @@ def treebank(setting: Setting, language: str) -> tuple[Path, Path]:
     return train_file, test_file
 
 
-def development(setting: Setting, language: str) -> Path:
+def development(setting: ExperimentSettings, language: str) -> Path:
     """Return the development file of a treebank, the test file of one in ``files``; fetch it if it is missing."""
     if language in setting.files:
         return setting.files[language][1]
@@ -158,7 +158,7 @@ def development(setting: Setting, language: str) -> Path:
     return files[2]
 
 
-def _fetched(setting: Setting, language: str) -> list[Path]:
+def _fetched(setting: ExperimentSettings, language: str) -> list[Path]:
     """Return the training and test files of a known treebank, and its development file if it has one."""
     name = TREEBANKS.get(language, language)
     command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), name, "--out", str(setting.data), "--paths"]
@@ -166,7 +166,7 @@ def _fetched(setting: Setting, language: str) -> list[Path]:
     return [Path(line) for line in output.splitlines()]
 
 
-def model_file(setting: Setting, language: str, parts: str) -> Path:
+def model_file(setting: ExperimentSettings, language: str, parts: str) -> Path:
     """Return the model file of a language and a set of part types; train the model if it is missing.
 
     Raises
@@ -178,7 +178,7 @@ def model_file(setting: Setting, language: str, parts: str) -> Path:
     return trained_file(path, setting, language, configuration(setting, language, parts))
 
 
-def trained_file(path: Path, setting: Setting, language: str, config: Config) -> Path:
+def trained_file(path: Path, setting: ExperimentSettings, language: str, config: Config) -> Path:
     """Return the file of a model of a language with some options, as `model_file` does."""
     if path.exists():
         check_model(path, os.path.getmtime(path), config)
@@ -210,7 +210,7 @@ def check_model(path: Path, _: float, config: Config) -> None:
             raise ModelError(f"{path}: {name} of its training are not today's; remove it, or name another --models")
 
 
-def configuration(setting: Setting, language: str, parts: str) -> Config:
+def configuration(setting: ExperimentSettings, language: str, parts: str) -> Config:
     """Return the configuration that ``make train`` uses."""
     margin, parts = not parts.endswith(PLAIN), parts.removesuffix(PLAIN)
     name = TREEBANKS.get(language, language)
@@ -225,7 +225,7 @@ def configuration(setting: Setting, language: str, parts: str) -> Config:
     return config.with_overrides(changes)
 
 
-def fingerprint(setting: Setting, sizes: Sequence[str], language: str, parts: str) -> str:
+def fingerprint(setting: ExperimentSettings, sizes: Sequence[str], language: str, parts: str) -> str:
     """Return a digest of the inputs of a unit: some sizes of the run, the model and the sentences."""
     digest = hashlib.blake2b(repr([getattr(setting, name) for name in sizes]).encode(), digest_size=4)
     if language == RANDOM:
@@ -235,7 +235,7 @@ def fingerprint(setting: Setting, sizes: Sequence[str], language: str, parts: st
     return digest.hexdigest()
 
 
-def workload(setting: Setting, language: str, parts: str, projective: bool = False) -> Workload:
+def workload(setting: ExperimentSettings, language: str, parts: str, projective: bool = False) -> Workload:
     """Return the test sentences of a language, pruned and scored; the last two workloads are cached.
 
     With ``projective``, the candidate arcs always contain a projective tree.

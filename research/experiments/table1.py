@@ -5,20 +5,20 @@ from __future__ import annotations
 from nonproj.dual.decoding import dual_decomposition
 from research.experiments.layout import NAMES, beside, languages, percent, pick, seconds, shown, table
 from research.experiments.measure import summary
-from research.experiments.setting import PLAIN, SETS, Setting, timed, workload
+from research.experiments.setting import PLAIN, SETS, ExperimentSettings, timed, workload
 from research.experiments.store import Row
 
 TITLE = "Table 1 of Koo et al. (2010): accuracy, certificates, speed"
 SIZES = ("sentences", "iterations")
 
 
-def units(setting: Setting) -> list[tuple[str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str]]:
     """Return language and set of part types of each unit; English also has models trained without a margin."""
     plain = [(language, parts + PLAIN) for language in setting.among("english") for parts in SETS[1:]]
     return [(language, parts) for language in setting.languages for parts in SETS] + plain
 
 
-def run(setting: Setting, language: str, parts: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
     """Decode the test file with the paper's step sizes and with our own."""
     work = workload(setting, language, parts)
     rows = []

@@ -14,7 +14,7 @@ from nonproj.types import Decoded, PartSpace
 from nonproj_systems.programs.linear_program import LinearOptions, linear_program
 from research.experiments.layout import NAMES, beside, languages, percent, pick, table
 from research.experiments.measure import unlabelled
-from research.experiments.setting import BETA, RANDOM, SETS, Setting, timed, workload
+from research.experiments.setting import BETA, RANDOM, SETS, ExperimentSettings, timed, workload
 from research.experiments.store import Row
 
 TITLE = "Table 2 of Koo et al. (2010): dual decomposition against linear programs"
@@ -35,13 +35,13 @@ DUAL = ("DD-5000", "DD-250", "Polyak-250")
 METHODS = (*LINEAR, *DUAL)
 
 
-def units(setting: Setting) -> list[tuple[str, str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str, str]]:
     """Return language (or random scores), set of part types and method of each unit."""
     places = (*setting.among("english", "danish"), RANDOM)
     return [(place, parts, method) for place in places for parts in SETS[1:] for method in METHODS]
 
 
-def run(setting: Setting, language: str, parts: str, method: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str, method: str) -> list[Row]:
     """Solve every problem with one method."""
     if language == RANDOM:
         count = setting.instances if method != "ILP" else min(setting.instances, ENOUGH)

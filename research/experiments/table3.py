@@ -6,19 +6,19 @@ from nonproj.dual.decoding import dual_decomposition
 from nonproj.trees.crossing import nonprojective
 from research.experiments.layout import languages, percent, pick, table
 from research.experiments.measure import summary
-from research.experiments.setting import SETS, Setting, timed, workload
+from research.experiments.setting import SETS, ExperimentSettings, timed, workload
 from research.experiments.store import Row
 
 TITLE = "Table 3 of Koo et al. (2010): projective and non-projective decoding"
 SIZES = ("sentences", "iterations")
 
 
-def units(setting: Setting) -> list[tuple[str, str]]:
+def units(setting: ExperimentSettings) -> list[tuple[str, str]]:
     """Return language and set of part types of each unit."""
     return [(language, parts) for language in setting.languages for parts in SETS[1:]]
 
 
-def run(setting: Setting, language: str, parts: str) -> list[Row]:
+def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
     """Decode twice over the same arcs, which contain trees of both kinds."""
     work = workload(setting, language, parts, projective=True)
     gold = [nonprojective(problem.sentence.heads) for problem in work.problems]

@@ -1,4 +1,4 @@
-"""From raw text to trees on treebanks of Universal Dependencies, beside the published figures of Stanza and UDPipe 2.
+"""Parsing of raw text on treebanks of Universal Dependencies, beside the published figures of Stanza and UDPipe 2.
 
 Writes ``text.csv`` and ``text.md``; treebanks that are not measured keep their figures.
 """
@@ -18,7 +18,7 @@ from nonproj.kernels.interpreters import environment, python
 from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import NAMES, of_models, publish, script
-from research.experiments.setting import ROOT, Setting, fingerprint, model_file, treebank
+from research.experiments.setting import ROOT, ExperimentSettings, fingerprint, model_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows, write_rows
 
 STANZA, UDPIPE = (
@@ -40,11 +40,10 @@ INTRODUCTION = """# From raw text, beside neural pipelines
 
 F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files. The raw text of a file is the
 `# text` of its sentences, joined by blanks except after `SpaceAfter=No`, with a blank line before each paragraph.
-Models are those of `make train LANG=...`: trained on the training file alone, with the default options and without any
-other text. Nothing was tuned on a test file. Stanza's figures are published ones, with pretrained word vectors and
-character language models, and so are UDPipe 2's, with pretrained encoders of many languages; where a language has
-several treebanks, one of its models has learnt all of them, too. Their models for Greek and English were trained and
-tested on the files of release 2.12, ours on those of `data_scripts/treebanks.py`, so these two are only similar.
+Models are those of `make train LANG=...`: of the training file alone, with the default options; nothing was tuned on a
+test file. Stanza's figures, with pretrained vectors and character language models, and UDPipe 2's, with pretrained
+encoders and all treebanks of a language, are published ones. For Greek and English theirs are of release 2.12, ours of
+the files of `data_scripts/treebanks.py`, so these two are only similar.
 
 `make bench-text-all` measures ten treebanks, and `ARGS="--languages all"` all of them; `nonproj evaluate --ud --errors`
 shows the errors behind a row by kind.
@@ -56,7 +55,7 @@ NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 log = logging.getLogger("experiments")
 
 
-def measure(setting: Setting, languages: Sequence[str]) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     path = setting.results / "text.csv"
     for language in languages:
@@ -64,7 +63,7 @@ def measure(setting: Setting, languages: Sequence[str]) -> None:
         write_page(setting, read_rows(path))
 
 
-def measured(setting: Setting, language: str) -> list[Row]:
+def measured(setting: ExperimentSettings, language: str) -> list[Row]:
     """Return the row of a treebank, read from the file of an earlier run with the same model and test file if any."""
     digest = fingerprint(setting, (), language, PARTS)
     path = setting.results / "runs" / "text" / f"{language}-{digest}.csv"
@@ -74,7 +73,7 @@ def measured(setting: Setting, language: str) -> list[Row]:
     return read_rows(path)
 
 
-def run(setting: Setting, language: str) -> Row:
+def run(setting: ExperimentSettings, language: str) -> Row:
     """Parse the raw text of the test file, and return the F1 scores."""
     model, test = model_file(setting, language, PARTS), treebank(setting, language)[1]
     scores = scores_of(model, test)
@@ -92,7 +91,7 @@ def scores_of(model: Path, test: Path) -> Row:
     return {name: scores[name]["f1"] for name in METRICS}
 
 
-def made(setting: Setting, language: str) -> str:
+def made(setting: ExperimentSettings, language: str) -> str:
     """Return what the figures of a treebank depend on, in the words of a page's record."""
     found = of_models([(language, PARTS)], setting=setting, text=True)
     return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
@@ -101,7 +100,7 @@ def made(setting: Setting, language: str) -> str:
 # -- the page ----------------------------------------------------------------------------------------------------------
 
 
-def figures_table(setting: Setting, rows: Sequence[Row], languages: Sequence[str]) -> str:
+def figures_table(setting: ExperimentSettings, rows: Sequence[Row], languages: Sequence[str]) -> str:
     """Return the table of some treebanks, with published figures below ours, and means over several."""
     lines, marked = [], False
     for language in languages:
@@ -147,7 +146,7 @@ def means(rows: Sequence[Row], languages: Sequence[str], title: str) -> list[lis
     return [[title, "nonproj", *cells], *published(languages)]
 
 
-def write_page(setting: Setting, rows: Sequence[Row]) -> None:
+def write_page(setting: ExperimentSettings, rows: Sequence[Row]) -> None:
     """Write the page."""
     sources = f"Published figures: {STANZA['source']}; {UDPIPE['source']}."
     publish(setting.results, "text", [INTRODUCTION, figures_table(setting, rows, ALL), sources])

@@ -84,10 +84,10 @@ def test_the_page_shows_means_and_errors(tmp_path: Path):
             "las": 0.4,
         }
         for seed in range(2)
-        for strategy, k in (("start", 0), ("arcs", 1))
+        for strategy, k in (("start", 0), ("arcs", 2))
     ]
     assert (
-        "| Greek | single arcs, least certain first | 1 | 11 | 2 | 55.00 ± 5.00 | 40.00 ± 0.00 |"
+        "| Greek | single arcs, least certain first | 2 | 12 | 2 | 55.00 ± 5.00 | 40.00 ± 0.00 |"
         in annotating._curves(rows)
     )
     annotating.plot(rows, tmp_path)

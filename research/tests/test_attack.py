@@ -257,7 +257,7 @@ def test_what_is_not_ready_at_the_end_is_stopped_and_does_not_count(tmp_path, mo
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_fault_of_the_process_is_caught(fault, tmp_path, monkeypatch):
-    """Everything is broken in the process of the lane, when it starts."""
+    """Break everything in the process of the lane, when it starts."""
     lane = "writes" if fault == "half-written" else "reads"
     if lane == "writes" and not shutil.which("cc"):
         pytest.skip("there is no C compiler")

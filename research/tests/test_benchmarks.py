@@ -12,14 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy import treebank
+from toy import raw_treebank, treebank
 
 from nonproj.components.trainer import train
 from nonproj.io import conll
+from nonproj.io.lexicon import read_lexicon
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from research.benchmarks import clock, installation, processes, search, stages
+from research.benchmarks import clock, installation, lexicon, processes, search, stages
 from research.benchmarks.clock import Seconds, Summary, interleave, summarise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,6 +123,15 @@ def test_a_folder_is_served_and_a_command_is_timed(tmp_path, capsys):
     assert name == "step" and float(elapsed) >= 0 and 0 < float(used) + 0.1 < 60
     with pytest.raises(SystemExit, match=r"step: code 3\nwhy"):
         installation.timed("step", [sys.executable, "-c", "import sys; sys.stderr.write('why'); sys.exit(3)"], tmp_path)
+
+
+def test_words_that_training_lacks_are_drawn(tmp_path, capsys):
+    for name, word in (("train", "stor"), ("test", "Blorf")):
+        (tmp_path / name).write_text(raw_treebank(9).replace("lille", word), encoding="utf-8")
+    words = [str(tmp_path / "train"), str(tmp_path / "test"), "--count", "1", "-o", str(tmp_path)]
+    assert lexicon.main(words) == 0 and capsys.readouterr().out.startswith("1 of 1 unknown forms, ")
+    assert [each.token for each in read_lexicon(tmp_path / "words.tsv")] == ["Blorf"]
+    assert (tmp_path / "test.txt").read_text(encoding="utf-8").count("Blorf")
 
 
 def test_the_benchmark_of_arrivals_loses_no_request_during_a_reload():

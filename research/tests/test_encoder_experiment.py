@@ -16,7 +16,7 @@ from nonproj.errors import ModelError  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 from research.experiments import neural, text  # noqa: E402
-from research.experiments.setting import Setting, configuration, trained_file  # noqa: E402
+from research.experiments.setting import ExperimentSettings, configuration, trained_file  # noqa: E402
 
 
 def test_a_missing_model_is_trained(tmp_path):
@@ -24,7 +24,7 @@ def test_a_missing_model_is_trained(tmp_path):
     for pair in files.values():
         for path, count in zip(pair, (30, 5), strict=True):
             path.write_text(raw_treebank(count), encoding="utf-8")
-    setting = Setting(tmp_path / "results", tmp_path / "models", tmp_path / "data", files, config=text.SHORT)
+    setting = ExperimentSettings(tmp_path / "results", tmp_path / "models", tmp_path / "data", files, config=text.SHORT)
     with pytest.raises(SystemExit, match="create it with: make train LANG=multilingual"):
         neural.encoder_model(setting, "tamil", {"encoder.epochs": 1})
     folder = write_folder(setting.data / "encoders" / "e5-small")

@@ -30,7 +30,7 @@ from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.stages import STAGES, estimate  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
 from research.experiments import confidence, layout, methods, runner, store, table2, table3, text  # noqa: E402
-from research.experiments.setting import RANDOM, Setting, development, treebank  # noqa: E402
+from research.experiments.setting import RANDOM, ExperimentSettings, development, treebank  # noqa: E402
 
 
 def scrambled(count: int, seed: int) -> str:
@@ -67,7 +67,7 @@ def smaller():
 
 
 @pytest.fixture(scope="module")
-def setting(tmp_path_factory, smaller) -> Setting:
+def setting(tmp_path_factory, smaller) -> ExperimentSettings:
     """Run all experiments once, on two languages that cannot be learnt."""
     folder = tmp_path_factory.mktemp("experiments")
     (folder / "small.yaml").write_text(SMALL, encoding="utf-8")
@@ -76,7 +76,7 @@ def setting(tmp_path_factory, smaller) -> Setting:
         files[language] = folder / f"{language}-train.conll", folder / f"{language}-test.conll"
         for path, count, number in zip(files[language], (30, 9), (seed, seed + 10), strict=True):
             path.write_text(scrambled(count, number), encoding="utf-8")
-    setting = Setting(
+    setting = ExperimentSettings(
         folder / "results",
         folder / "models",
         files=files,
@@ -92,7 +92,7 @@ def setting(tmp_path_factory, smaller) -> Setting:
     return setting
 
 
-def rows_of(setting: Setting, name: str) -> list[store.Row]:
+def rows_of(setting: ExperimentSettings, name: str) -> list[store.Row]:
     """Return the stored rows of an experiment."""
     return store.read_rows(setting.results / f"{name}.csv")
 
@@ -139,7 +139,7 @@ def test_papers_figures_are_shown_beside_ours(setting):
 
 def test_every_experiment_is_complete():
     assert set(runner.EXPERIMENTS) == set(runner.PAPERS) == set(runner.NOTES) - {"head"}
-    known = {field.name for field in fields(Setting)}
+    known = {field.name for field in fields(ExperimentSettings)}
     for experiment in runner.EXPERIMENTS.values():
         assert set(experiment.SIZES) <= known
 
@@ -414,7 +414,7 @@ def test_confidence_keeps_the_figures_of_other_treebanks(setting, monkeypatch, t
 
 
 def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypatch):
-    """Of a treebank in ``files``, it is the test file."""
+    """Return the test file of a treebank in ``files``."""
     language = next(iter(setting.files))
     assert development(setting, language) == setting.files[language][1]
     fetched = SimpleNamespace(stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")

@@ -23,19 +23,19 @@ from nonproj.pipeline.parser import Parser  # noqa: E402
 from nonproj.pipeline.stages import tag  # noqa: E402
 from research.experiments import neural, neural_trees, text  # noqa: E402
 from research.experiments.provenance import recorded, sections  # noqa: E402
-from research.experiments.setting import Setting, configuration, model_file, treebank  # noqa: E402
+from research.experiments.setting import ExperimentSettings, configuration, model_file, treebank  # noqa: E402
 from research.experiments.store import read_rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def setting(tmp_path_factory) -> Setting:
+def setting(tmp_path_factory) -> ExperimentSettings:
     """A setting with toy treebanks and models with random encoders."""
     folder, files = tmp_path_factory.mktemp("neural"), {}
     for seed, language in enumerate(("tamil", "latin")):
         files[language] = folder / f"{language}-train.conllu", folder / f"{language}-test.conllu"
         for path, count, number in zip(files[language], (40, 25), (seed, seed + 10), strict=True):
             path.write_text(raw_treebank(count, number), encoding="utf-8")
-    setting = Setting(folder / "results", folder / "models", files=files, config=text.SHORT)
+    setting = ExperimentSettings(folder / "results", folder / "models", files=files, config=text.SHORT)
     encoder = write_folder(folder / "encoder")
     for language in files:
         linear = Model.load(model_file(setting, language, neural.PARTS))

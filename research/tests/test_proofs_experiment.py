@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("highspy")
 
 from research.experiments import proofs  # noqa: E402
-from research.experiments.setting import Setting  # noqa: E402
+from research.experiments.setting import ExperimentSettings  # noqa: E402
 from research.experiments.store import read_rows  # noqa: E402
 
 
@@ -22,7 +22,7 @@ def setting(tmp_path_factory):
     files = {"danish": (folder / "train.conll", folder / "test.conll")}
     for path, count, seed in zip(files["danish"], (40, 12), (0, 1), strict=True):
         path.write_text(treebank(count, seed), encoding="utf-8")
-    return Setting(folder / "results", folder / "models", files=files, config=proofs.CONFIG)
+    return ExperimentSettings(folder / "results", folder / "models", files=files, config=proofs.CONFIG)
 
 
 def test_proofs_of_every_kind_are_confirmed(setting):

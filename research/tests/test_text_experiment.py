@@ -18,24 +18,24 @@ pytest.importorskip("udtools")
 
 from research.experiments import text  # noqa: E402
 from research.experiments.provenance import recorded, sections  # noqa: E402
-from research.experiments.setting import Setting  # noqa: E402
+from research.experiments.setting import ExperimentSettings  # noqa: E402
 from research.experiments.store import read_rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Setting:
+def trained(tmp_path_factory) -> ExperimentSettings:
     """A setting with toy treebanks for two languages, and the small models of the short run."""
     folder, files = tmp_path_factory.mktemp("text"), {}
     for seed, language in enumerate(("tamil", "latin")):
         files[language] = folder / f"{language}-train.conllu", folder / f"{language}-test.conllu"
         for path, count, number in zip(files[language], (40, 8), (seed, seed + 10), strict=True):
             path.write_text(raw_treebank(count, number), encoding="utf-8")
-    return Setting(folder / "results", folder / "models", files=files, config=text.SHORT)
+    return ExperimentSettings(folder / "results", folder / "models", files=files, config=text.SHORT)
 
 
 @pytest.fixture
-def setting(trained, tmp_path) -> Setting:
-    """The same with a folder of results of its own."""
+def setting(trained, tmp_path) -> ExperimentSettings:
+    """Settings with a folder of results of their own."""
     return replace(trained, results=tmp_path)
 
 
@@ -109,7 +109,7 @@ def test_means_are_over_the_release_and_only_complete(setting):
 
 
 def test_the_page_has_the_table_of_the_stored_figures():
-    setting = Setting(ROOT / "research" / "results", ROOT / "models")
+    setting = ExperimentSettings(ROOT / "research" / "results", ROOT / "models")
     rows = read_rows(ROOT / "research" / "results" / "text.csv")
     lines = [line for line in text.figures_table(setting, rows, text.ALL).splitlines() if line.startswith("|")]
     page = (ROOT / "research" / "results" / "text.md").read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")

@@ -24,8 +24,8 @@ from nonproj.pipeline.stages import tag
 from nonproj_systems.constituency.brackets import Tree
 from nonproj_systems.constituency.collins import Collins
 from nonproj_systems.constituency.evalb import DELETED_TAGS, Counts, compare
+from nonproj_systems.constituency.forest import best_derivation
 from nonproj_systems.constituency.heads import dependencies
-from nonproj_systems.constituency.hypergraph import best_derivation
 from nonproj_systems.constituency.joint_dependencies import MAX_ITERATIONS, JointParser, tagged_sentence
 from nonproj_systems.constituency.lexicalised import LexicalisedParser, conll_lines
 from nonproj_systems.constituency.split import read_split
@@ -40,7 +40,7 @@ log = logging.getLogger("experiments")
 
 
 class Models(NamedTuple):
-    """What the experiment runs: the parsers, and a digest that names its units."""
+    """Models of the experiment: the parsers, and a digest that names its units."""
 
     phrases: LexicalisedParser
     dependencies: Parser

@@ -1,4 +1,4 @@
-"""What the pages of ``systems/results`` depend on; `experiments.provenance` records it on them."""
+"""Provenance of the pages of ``systems/results``; `experiments.provenance` records it on them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from nonproj.options.config import Config
-from research.experiments.provenance import Ingredients, of_models, of_modules, script, treebank
+from research.experiments.provenance import Ingredients, of_modules, script
 
 
 def _of(modules: str, data: Callable[[], object], config: Config | None = None) -> Callable[[], Ingredients]:
@@ -18,14 +18,11 @@ def _script(name: str, value: str) -> Callable[[], object]:
     return lambda: getattr(script(name, "systems/data_scripts"), value)
 
 
-JOINT = ("greek", "english-ewt", "danish")
-
 PAGES: dict[str, Callable[[], Ingredients]] = {
     "constituency": _of("constituency", _script("fetch_brackets", "DIGEST")),
     "lexicalised": _of("lexicalised", _script("fetch_brackets", "DIGEST"), Config()),
-    "joint-tags": lambda: of_models([(language, "grandparent") for language in JOINT], {"training.tags": "both"}),
-    "mrf": _of("mrf mrf_tags", lambda: treebank("english-ewt")),
-    "translation": _of("translation translation_page", _script("fetch_translation", "FILES")),
+    "mrf": _of("mrf", lambda: None),
+    "translation": _of("translation", _script("fetch_translation", "FILES")),
     "tsp": _of("tsp", _script("tsplib", "PROBLEMS")),
 }
 """The ingredients of each page, as this version has them; none where the package is not installed."""

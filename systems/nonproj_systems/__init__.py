@@ -2,14 +2,12 @@
 
 - `cli`: the command ``nonproj-systems``
 - `constituency`: phrase structure, with tags and with dependencies
-- `joint_tags`: tags and dependency trees decided together
 - `models`: trained models of these systems as files
 - `mrf`: most probable labels of pairwise Markov random fields
 - `parsing`: the parser's subproblems as oracles of the library
 - `programs`: linear and integer programs of parsing; price and cut
 - `progress`: progress on a terminal
 - `relaxation`: the library
-- `tag_chains`: candidate tags of a sentence with all scores of the tagger
 - `translation`: phrase-based translation, decoded exactly
 - `tsp`: shortest tours of the travelling salesman, by 1-trees
 """

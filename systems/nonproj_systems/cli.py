@@ -24,7 +24,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train phrase-based translation, and translate with a proof of optimality",
     ),
     "tsp": ("nonproj_systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
-    "tags": ("nonproj_systems.joint_tags.command", "tag and parse with a model of nonproj, tags and trees together"),
     "mrf": ("nonproj_systems.mrf.command", "find the most probable labels of a Markov random field (UAI file)"),
 }
 """For each command its module, with ``add_arguments`` and ``run``, and its description."""
@@ -52,8 +51,8 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
 
     Examples
     --------
-    >>> options = parse_arguments(["tsp", "--no-cuts", "berlin52.tsp"])
-    >>> options.command, options.files, options.no_cuts
+    >>> options = parse_arguments(["tsp", "--json", "berlin52.tsp"])
+    >>> options.command, options.files, options.json
     ('tsp', ['berlin52.tsp'], True)
     """
     parser = build_parser(next((word for word in words if not word.startswith("-")), ""))

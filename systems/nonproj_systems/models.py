@@ -21,7 +21,7 @@ def write(
     ----------
     path : str or Path
     kind : str
-        What the model is, as in ``"translation"``.
+        Kind of model, as in ``"translation"``.
     version : int
         The version of its contents.
     values : mapping of str to JSON values

@@ -16,7 +16,7 @@ def progress(items: Iterable[Any], description: str, quiet: bool = False, total:
     ----------
     items : iterable
     description : str
-        What the items are, as the label of the bar.
+        Label of the bar.
     quiet : bool
         Whether to leave out the bar.
     total : int, optional

@@ -10,38 +10,26 @@ import numpy as np
 from nonproj.cli.warmup import sentences
 from nonproj.components.trainer import train
 from nonproj.options.config import Config
-from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj_systems.constituency import model as phrase_models
 from nonproj_systems.constituency.brackets import parse_tree
 from nonproj_systems.constituency.collins import Collins
-from nonproj_systems.constituency.hypergraph import max_marginals
 from nonproj_systems.constituency.joint_dependencies import GAMMA, JointParser
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.parser import METHODS
 from nonproj_systems.constituency.parser import Parser as PhraseParser
-from nonproj_systems.joint_tags import parser as joint_tags
-from nonproj_systems.joint_tags.space import joint_problem, joint_score, joint_space, joint_types, no_chain
-from nonproj_systems.mrf.cover import make_forests, single_edges
 from nonproj_systems.mrf.inference import infer
 from nonproj_systems.mrf.model import MRF
-from nonproj_systems.mrf.oracles import ForestOracle
 from nonproj_systems.programs.column_generation import price_and_cut
 from nonproj_systems.programs.price_and_cut import PricingParser
 from nonproj_systems.translation import model as translation_models
 from nonproj_systems.translation.decoding import decode
 from nonproj_systems.translation.graph import phrase_bonus, prune
 from nonproj_systems.translation.language_model import score_words
-from nonproj_systems.translation.refinement import refine, search
+from nonproj_systems.translation.refinement import refine
 from nonproj_systems.translation.template import make_graph
-from nonproj_systems.tsp.cutting import fix_edges
 from nonproj_systems.tsp.instance import make_instance
-from nonproj_systems.tsp.one_tree import minimum_one_tree, new_one_tree
-from nonproj_systems.tsp.preconditioner import plain, precondition
-from nonproj_systems.tsp.separation import cut_tree
 from nonproj_systems.tsp.solver import Options, solve
-from nonproj_systems.tsp.sparse import NO_CUTS
-from nonproj_systems.tsp.sparse import make_graph as sparse_graph
 
 SMALL = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits", "tagger.bits"), 12)
 SMALL |= dict.fromkeys(("training.epochs", "pruner.epochs", "tagger.epochs"), 1)
@@ -56,22 +44,8 @@ WORDS, TAGS = ["the", "dog", "see", "cat"], ["DT", "NN", "VB", "NN"]
 
 def warm_up() -> None:
     """Call every kernel of the systems."""
-    for system in (tag_jointly, parse_phrases, infer_labels, price, translate, find_tours):
+    for system in (parse_phrases, infer_labels, price, translate, find_tours):
         system()
-
-
-def tag_jointly() -> None:
-    """Decide tags and trees together, without and with parts of third order."""
-    for parts in ("grandparent", "third"):
-        model = train(sentences() * 2, Config().with_overrides(SMALL | {"parts": parts}))
-        parser = joint_tags.joint_parser(model, None, "all", joint_tags.CandidateOptions(1.0, 1e9, 3))
-        for _ in parser.parse_all(sentences()):
-            pass
-        types = joint_types(model.config.parts)
-        assert types is not None
-        space, own = joint_space(full_arc_space(2), [1, 2, 1], types)
-        problem = joint_problem(space, own, np.zeros(len(own)), no_chain(space))
-        joint_score(problem, [-1, 0, 1], [0, 1, 0])
 
 
 def parse_phrases() -> None:
@@ -82,9 +56,6 @@ def parse_phrases() -> None:
         parser.parse(WORDS, method)
     grammar = LexicalisedParser(Collins.train(trees, 1))
     grammar.parse(WORDS, TAGS)
-    graph = grammar.chart(WORDS, TAGS)
-    assert graph is not None
-    max_marginals(graph, np.zeros(graph.arc.max() + 1))
     without = {"parts": ["arc"], "tagger.epochs": 0, "labeler.epochs": 0}
     dependencies = Parser(train(sentences(), Config().with_overrides(SMALL | without)))
     for exact in (False, True):
@@ -94,18 +65,10 @@ def parse_phrases() -> None:
 
 
 def infer_labels() -> None:
-    """Infer the labels of a ring and of a complete graph, where clusters of longer cycles and triangles are added."""
-    rng = np.random.default_rng(0)
-    ring = MRF(list(0.1 * rng.normal(size=(5, 2))), [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [-np.eye(2)] * 5)
-    edges = np.argwhere(np.triu(np.ones((8, 8), bool), 1))
-    complete = MRF(list(rng.normal(size=(8, 3))), edges, list(rng.normal(size=(len(edges), 3, 3))))
-    for field in (ring, complete):
-        infer(field, exact=True)
-    infer(ring, "trees", max_iterations=3)
-    oracle = ForestOracle(ring, make_forests(ring, single_edges(ring)), 0)
-    scores = np.zeros(len(oracle.view))
-    oracle(scores)
-    oracle.marginals(scores, 1.0)
+    """Infer the labels of a ring by both methods."""
+    ring = MRF([[0.0, 0.1]] * 5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [-np.eye(2)] * 5)
+    for method in ("trws", "trees"):
+        infer(ring, method, exact=True)
 
 
 def price() -> None:
@@ -125,23 +88,14 @@ def translate() -> None:
     graph, scores = make_graph(instance), np.zeros(instance.n_words)
     prune(graph, phrase_bonus(instance.start, instance.end, scores), -np.inf)
     refine(graph, instance, [0], False, scores)
-    search(graph, instance, scores)
     score_words(model.lm, [3])
 
 
 def find_tours() -> None:
-    """Find the shortest tour of two triangles joined by three paths, which no bound of 1-trees proves without branches.
-
-    Then separate cuts, and evaluate bounds by themselves.
-    """
+    """Find the shortest tour of two triangles joined by three paths, which takes branches to prove."""
     edges = np.array([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (0, 6), (3, 6), (1, 7), (4, 7), (2, 8), (5, 8)])
     lengths = np.full((9, 9), 90)
     lengths[edges[:, 0], edges[:, 1]] = lengths[edges[:, 1], edges[:, 0]] = 10
     for k in range(9):
         lengths = np.minimum(lengths, lengths[:, [k]] + lengths[k])
-    instance = make_instance(lengths)
-    solve(instance, Options(kicks=10))
-    fix_edges(sparse_graph(instance.weights, np.ones((9, 9), bool)), NO_CUTS, np.zeros(9), 100.0)
-    cut_tree(3, np.array([0, 1]), np.array([1, 2]), np.ones(2))
-    precondition(plain(9), np.zeros(9))
-    minimum_one_tree(np.zeros((9, 9)), new_one_tree(9))
+    solve(make_instance(lengths), Options(kicks=10))

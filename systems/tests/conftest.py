@@ -1,4 +1,4 @@
-"""What the tests of the systems need, of the repository's own tests too."""
+"""Fixtures of the systems' tests, some from the repository's own."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does
 
 
 def pytest_configure(config) -> None:
-    """Where thorough tests are left out, the others take fewer random instances."""
+    """Take fewer random instances if thorough tests are left out."""
     instances.set_thorough("not thorough" not in config.option.markexpr)
 
 

@@ -161,8 +161,8 @@ def arcs(tree, above=0):
 
 
 def derivations(graph, item):
-    """Yield all derivations of an item of a hypergraph, as lists of edges."""
-    if item == 0:
+    """Yield all derivations of an item of a forest, as lists of edges."""
+    if item < 0:
         yield []
         return
     for e in range(graph.first[item], graph.first[item + 1]):

@@ -1,7 +1,6 @@
 """Pairwise Markov random fields from the definition: maxima by enumeration, message passing over dictionaries."""
 
 import itertools
-import math
 
 import numpy as np
 
@@ -48,29 +47,6 @@ def all_labels(field):
 def maximum(field):
     """Return the highest score."""
     return max(score(field, labels) for labels in all_labels(field))
-
-
-def max_marginals(field):
-    """Return for each state of each node the highest score with it, and without it."""
-    found = [np.full((len(scores), 2), -np.inf) for scores in field[0]]
-    for labels in all_labels(field):
-        value = score(field, labels)
-        for i, x in enumerate(labels):
-            for y in range(len(found[i])):
-                found[i][y, int(x == y)] = max(found[i][y, int(x == y)], value)
-    return found
-
-
-def marginals(field, temperature):
-    """Return the smoothed maximum, and the probability of each state of each node."""
-    values = {labels: score(field, labels) / temperature for labels in all_labels(field)}
-    top = max(values.values())
-    total = sum(math.exp(value - top) for value in values.values())
-    found = [np.zeros(len(scores)) for scores in field[0]]
-    for labels, value in values.items():
-        for i, x in enumerate(labels):
-            found[i][x] += math.exp(value - top) / total
-    return temperature * (top + math.log(total)), found
 
 
 def new_messages(field):

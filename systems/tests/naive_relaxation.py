@@ -33,7 +33,7 @@ class Dual:
         self.size = len(self.pairs) + len(self.rows)
 
     def prices(self, multipliers):
-        """What the multipliers add to each variable of each part."""
+        """Multipliers' terms in each variable of each part."""
         prices = [[0.0] * len(view) for _, _, view in self.parts]
         for u, ((i, a), (j, b)) in zip(multipliers, self.pairs, strict=False):
             prices[i][a] += u
@@ -153,7 +153,7 @@ def subgradient(dual, step, iterations):
 
 
 def increases(duals):
-    """How often the dual has risen."""
+    """Number of times that the dual has risen."""
     return sum(b > a for a, b in itertools.pairwise(duals))
 
 

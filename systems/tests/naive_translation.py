@@ -264,20 +264,3 @@ def phrase_scores(pairs, points, longest):
 
 
 # -- BLEU --------------------------------------------------------------------------------------------------------------
-
-
-def bleu(hypotheses, references, order=4):
-    """BLEU of a corpus with one reference (Papineni et al. 2002), without smoothing."""
-    matches, totals = [0] * order, [0] * order
-    for hypothesis, reference in zip(hypotheses, references, strict=True):
-        for n in range(order):
-            ours = Counter(zip(*(hypothesis[k:] for k in range(n + 1)), strict=False))
-            theirs = Counter(zip(*(reference[k:] for k in range(n + 1)), strict=False))
-            matches[n] += (ours & theirs).total()
-            totals[n] += ours.total()
-    if not all(matches):
-        return 0.0
-    lengths = sum(map(len, hypotheses)), sum(map(len, references))
-    brevity = min(0.0, 1.0 - lengths[1] / lengths[0])
-    precision = sum(math.log(m / t) for m, t in zip(matches, totals, strict=True)) / order
-    return 100.0 * math.exp(brevity + precision)

@@ -1,5 +1,5 @@
 """Travelling salesman problems from the definitions: distances, 1-trees by enumeration, tours by dynamic programming
-and by integer programs with subtour rows, the subtour bound over all rows, and the ascent as a plain loop."""
+and by integer programs with subtour rows, and the subtour bound over all rows."""
 
 from __future__ import annotations
 
@@ -87,45 +87,6 @@ def kruskal(weights, u):
                 part[k] = part[i]
     chosen += [edge for edge in order if edge[0] == 0][:2]
     return math.fsum(price[edge] for edge in chosen) - 2.0 * math.fsum(u), chosen
-
-
-def ascend(weights, sizes, target=None, memory=0.0):
-    """Held and Karp's ascent: the dual value at each iteration."""
-    n = len(weights)
-    u, last, course = [0.0] * n, [0.0] * n, []
-    for k, size in enumerate(sizes):
-        value, tree = kruskal(weights, u)
-        course.append(value)
-        slope = [2.0 - d for d in degrees(n, tree)]
-        norm = sum(s * s for s in slope)
-        if norm == 0:
-            break
-        step = size if target is None else size * (target - value) / norm
-        for i in range(n):
-            u[i] -= step * (slope[i] if k == 0 else (1.0 - memory) * slope[i] + memory * last[i])
-        last = slope
-    return course
-
-
-def cluster_matrix(weights):
-    """The preconditioner of clusters as a matrix: for each weight the components of the edges that are not heavier.
-
-    Each adds the square root of its width, the difference to the weight at which it grows, at all pairs of its nodes.
-    """
-    n = len(weights)
-    nearest = [min(weights[i][j] for j in range(n) if j != i) for i in range(n)]
-    positive = [weight for weight in nearest if weight > 0]
-    floor = float(np.median(positive)) if positive else 1.0
-    found, seen = np.diag([math.sqrt(max(weight, floor)) for weight in nearest]), {}
-    for weight in sorted({0, *(weights[i][j] for i, j in pairs(n))}):
-        for part in components(n, [(i, j) for i, j in pairs(n) if weights[i][j] <= weight]):
-            seen.setdefault(frozenset(part), []).append(weight)
-    levels = sorted({0, *(weights[i][j] for i, j in pairs(n))})
-    for part, at in seen.items():
-        if 1 < len(part) < n:
-            grows = levels[levels.index(at[-1]) + 1]
-            found[np.ix_(sorted(part), sorted(part))] += math.sqrt(grows - at[0])
-    return found
 
 
 def shortest(weights):

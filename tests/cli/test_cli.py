@@ -79,7 +79,7 @@ sys.exit(f"imported {{heavy}}" if heavy else 0)
     ("words", "message"),
     [
         (["trian"], "unknown command 'trian'; did you mean train?"),
-        (["tsp", "a.tsp", "--no-cuts"], "unknown command 'tsp'; known: train, distil,"),
+        (["tsp", "a.tsp", "--json"], "unknown command 'tsp'; known: train, distil,"),
         (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
         (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["train", "--lr", "3"], "unknown option --lr (try"),

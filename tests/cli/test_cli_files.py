@@ -291,7 +291,8 @@ def test_a_limit_of_lines(here, capsys):
 
 
 def test_help_states_the_default_limit():
-    assert f"(default: {DEFAULT_RULES.max_line})" in " ".join(build_parser().commands["parse"].format_help().split())
+    (text,) = [each.help for each in build_parser().commands["parse"].arguments if each.dest == "max_line"]
+    assert f"(default: {DEFAULT_RULES.max_line})" in text
 
 
 @pytest.mark.thorough

@@ -1,4 +1,4 @@
-"""What a start of the program imports."""
+"""Imports of the program at its start."""
 
 from __future__ import annotations
 

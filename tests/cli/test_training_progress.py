@@ -1,4 +1,4 @@
-"""What ``nonproj train`` shows while it trains, and what it writes into its log."""
+"""Progress and log of ``nonproj train``."""
 
 from __future__ import annotations
 

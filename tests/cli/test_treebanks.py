@@ -1,4 +1,4 @@
-"""What a model records of its treebank: name, licence and language."""
+"""The record of a treebank in a model: name, licence and language."""
 
 from __future__ import annotations
 

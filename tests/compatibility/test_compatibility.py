@@ -1,4 +1,4 @@
-"""What docs/compatibility.md promises: models of earlier releases, and names and options that stay."""
+"""Promises of docs/compatibility.md: models of earlier releases, and names and options that stay."""
 
 from __future__ import annotations
 

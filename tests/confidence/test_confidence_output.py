@@ -355,7 +355,7 @@ NOISY = SMALL | {"confidence.share": 0.5, "training.tags": "gold"}
 
 @pytest.fixture(scope="module")
 def noisy():
-    """Such sentences, and a model that was trained on them."""
+    """Sentences, and a model that was trained on them."""
     sentences = toy.noisy_sentences(160)
     return sentences, train(sentences, Config().with_overrides(NOISY))
 

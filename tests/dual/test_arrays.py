@@ -347,6 +347,6 @@ def test_local_search_ends_where_gains_are_below_the_rounding_error():
 
 
 def test_ties_of_score_zero_are_certified():
-    """Where all that counts is 0 the tolerance is, too, so that no bound may be above its tree by rounding."""
+    """If all scores are 0, so is the tolerance, and no bound may be above its tree by rounding."""
     found = decode_scores([[0, 0.1, 0], [0, 0, 0], [0, 0, 0]], grandparents=np.zeros((3, 3, 3)))
     assert (found.heads.tolist(), found.scores, found.status) == ([0, 1], 0.1, "optimal")

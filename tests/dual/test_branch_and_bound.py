@@ -94,7 +94,7 @@ def test_the_only_tree_is_agreed_on_at_once(name):
         scores = rng.normal(scale=100, size=len(parts))
         options = check_options(DualOptions())
         problem = problem_of(parts, scores, options)
-        found = problem.over(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
+        found = problem.restricted_bound(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
         np.testing.assert_allclose(found.copies.reshape(3, n).sum(axis=0), scores[:n], atol=1e-9)
         assert (found.descent.outcome, found.descent.iterations) == (AGREED, 1)
         assert found.tree.tolist() == heads

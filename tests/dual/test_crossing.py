@@ -41,7 +41,7 @@ def parser_of(model, **decoding):
 def scored(parser, sentence):
     """A sentence whose parts have scores, and the costs of its arcs."""
     batch = parser.run([sentence], until=score)
-    costs = crossing_costs(batch, 0)
+    costs = next(iter(crossing_costs(batch, [0])), None)
     return batch, None if costs is None else costs.costs
 
 
@@ -99,7 +99,7 @@ def test_arcs_that_cross_in_training_cost_less(model):
 
 
 def test_the_logistic_model_follows_its_gradient(model):
-    """Of one sentence: the loss falls, and crossed arcs become likely."""
+    """On one sentence the loss falls, and crossed arcs become likely."""
     sentence = next(s for s in toy.sentences(40) if nonprojective(s.heads).any())
     tokens = parser_of(model).loaded.encoder.encode(sentence)
     labels = np.array([model.labels.index(label) for label in sentence.labels])

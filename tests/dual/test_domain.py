@@ -184,7 +184,7 @@ def test_random_instances_against_enumeration(first, tmp_path):
 
 
 def test_forbidden_arcs_are_no_candidates_of_a_proof():
-    """Siblings may score so much that a tree with a forbidden arc would be the best one."""
+    """Siblings may score so high that a tree with a forbidden arc would be the best one."""
     parts = part_space(full_arc_space(2), "sibling")
     scores = np.full(len(parts), 1e19)
     scores[:4] = [-1e20, 1.0, 2.0, 3.0]

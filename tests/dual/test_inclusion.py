@@ -65,7 +65,7 @@ def test_they_bound_all_trees_with_and_without_each_arc(name, kind, form):
         if not trees:
             continue
         problem = problem_of(parts, scores, options)
-        copies = problem.whole(options, UNLIMITED).copies if seed % 3 else draw_copies(rng, scores, len(problem.head))
+        copies = problem.bound(options, UNLIMITED).copies if seed % 3 else draw_copies(rng, scores, len(problem.head))
         found = inclusion_bounds(problem.instance, copies, options)
         assert is_tree(found.tree.tolist()) and found.work > 0
         exact = [sum(map(Fraction, scores[tree_indicators(parts, tree) > 0.0].tolist())) for tree in trees]

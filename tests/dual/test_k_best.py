@@ -99,7 +99,7 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, 4, name, kind, pruned=bool(seed % 2))
         problem = problem_of(parts, scores, DEFAULTS)
-        first = problem.whole(DEFAULTS, UNLIMITED)
+        first = problem.bound(DEFAULTS, UNLIMITED)
         tree = first.tree
         bounds = problem.exclusion_bounds(first.copies, DEFAULTS, tree, np.ones(len(parts.arcs.head), np.bool_))
         for m in range(1, 5):

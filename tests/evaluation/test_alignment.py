@@ -75,7 +75,7 @@ def sentence(words, heads):
 
 
 def judged(gold, system):
-    """What is right, as lists."""
+    """Correctness as lists."""
     found = judge_text(gold, system, [s.heads for s in system], [s.labels for s in system])
     return [(verdict.heads.astype(int).tolist(), verdict.tree) for verdict in found]
 

@@ -29,14 +29,14 @@ def test_compare_of_equal_and_of_different_outputs():
     assert compare(bad, good)["uas"]["difference"] == -result["uas"]["difference"]
 
 
-def naive_p_value(data, other, with_labels):
+def naive_p_value(data, other, with_labels, punctuation):
     """Enumerate all exchanges of the two parses of each sentence."""
 
     def correct(sentence, heads, labels):
         flags = [
             gold == head and (not with_labels or row[7] == label)
             for gold, head, row, label in zip(sentence.heads, heads[1:], sentence.rows, labels, strict=True)
-            if not naive_punctuation(row[1])
+            if punctuation or not naive_punctuation(row[1])
         ]
         return sum(flags)
 
@@ -49,8 +49,9 @@ def naive_p_value(data, other, with_labels):
     return sum(total >= observed for total in totals) / len(totals)
 
 
+@pytest.mark.parametrize("punctuation", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_compare_equals_the_enumeration_of_all_exchanges(seed):
+def test_compare_equals_the_enumeration_of_all_exchanges(seed, punctuation):
     generator = random.Random(seed)
     data = cases(seed, count=9, longest=10)
     other = [
@@ -64,16 +65,19 @@ def test_compare_equals_the_enumeration_of_all_exchanges(seed):
     for (sentence, heads, labels), (other_heads, other_labels) in zip(data, other, strict=True):
         one.add(sentence, heads[1:], labels)
         two.add(sentence, other_heads[1:], other_labels)
-    result, back = compare(one, two), compare(two, one)
+    result, back = (compare(*pair, punctuation=punctuation) for pair in ((one, two), (two, one)))
+    scope = "with_punctuation" if punctuation else "without_punctuation"
+    first, second = (each.as_dict()[scope] for each in (one, two))
     for name in ("uas", "las"):
-        exact = naive_p_value(data, other, with_labels=name == "las")
+        exact = naive_p_value(data, other, name == "las", punctuation)
         assert result[name]["p"] == pytest.approx(exact, abs=1e-12) == back[name]["p"]
-        assert result[name]["first"] == getattr(one, name)
-        assert result[name]["second"] == getattr(two, name)
-        assert result[name]["difference"] == pytest.approx(getattr(one, name) - getattr(two, name))
-        sampled = compare(one, two, resamples=400)[name]["p"]  # fewer than the 512 sign patterns
+        assert (result[name]["first"], result[name]["second"]) == (first[name], second[name])
+        assert result[name]["difference"] == pytest.approx(first[name] - second[name])
+        sampled = compare(one, two, punctuation=punctuation, resamples=400)[name][
+            "p"
+        ]  # fewer than the 512 sign patterns
         assert sampled == pytest.approx(exact, abs=0.15)
-        assert sampled == compare(one, two, resamples=400)[name]["p"]
+        assert sampled == compare(one, two, punctuation=punctuation, resamples=400)[name]["p"]
 
 
 @pytest.mark.parametrize("count", [0, 1])

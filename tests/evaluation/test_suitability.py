@@ -34,7 +34,7 @@ MASKED = "\n".join(f"{m}\t_\t_\tX\tX\t_\t{m - 1}\tdep\t_\t_" for m in range(1, 9
 
 
 def vocabularies(path: Path, count: int):
-    """What a model of the first sentences of a treebank has of it."""
+    """Vocabulary of a model of the first sentences of a treebank."""
     sentences = list(islice(conll.read(path), count))
     coarse = prefer_coarse(sentences)
     rows = [row for sentence in sentences for row in sentence.rows]

@@ -62,7 +62,7 @@ def block(chance: random.Random, tokens: list[tuple[str, list[str]]]) -> str:
 
 
 def case(seed: int, size: int = 60) -> tuple[str, str, str]:
-    """The same text in three analyses."""
+    """Three analyses of a text."""
     chance = random.Random(seed)
     text = "".join(chance.choice("abA.?") for _ in range(size))
     pieces = [chance.choice((1, 2, 2, 4)) for _ in text]

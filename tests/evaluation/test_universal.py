@@ -49,7 +49,7 @@ def join(first: list[list[str]], second: list[list[str]]) -> list[list[str]]:
 
 
 def split_last(rows: list[list[str]]) -> list[list[str]]:
-    """The same sentence, its last token cut in two where it has several characters."""
+    """A sentence with its last token cut in two, if it has several characters."""
     last = rows[-1]
     covered = any(row[NUMBER].endswith(f"-{last[NUMBER]}") for row in rows)
     if covered or len(last[1]) < 2:

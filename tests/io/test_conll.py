@@ -329,7 +329,7 @@ def test_comments_precede_the_first_word():
 
 
 def test_comments_about_the_file_precede_its_first_sentence(tmp_path):
-    """Those about a sentence need its words, and comments elsewhere, too."""
+    """Comments about a sentence need its words, and so do comments elsewhere."""
     header, first = "# header of the corpus\n\n", f"# sent_id = 1\n{word(1, 0, 'a')}\n"
     for text in (header + first, "\n" + header + "# more\n\n" + first, "\ufeff" + header + first + first):
         sentences = list(conll.read(io.StringIO(text)))

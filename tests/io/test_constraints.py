@@ -33,7 +33,7 @@ def path(tmp_path_factory):
 
 
 def constrained(sentence, misc):
-    """The same sentence with another column MISC for some words, from 1."""
+    """A sentence with another column MISC for some words, from 1."""
     rows = [[*row[:9], misc.get(i, row[9])] for i, row in enumerate(sentence.rows, 1)]
     lines = ["\t".join(row) + "\n" for row in rows] + ["\n"]
     return Sentence(rows, path="in.conll", line=1, lines=lines, word_lines=list(range(len(rows))))

@@ -76,6 +76,7 @@ def test_without_heads_conll_2009_is_recognised_by_its_predicted_columns():
     ("text", "line"),
     [
         ("1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_\t_\t_\t_\t_\n\n", "1: 14 columns, 10 expected; CoNLL-U Plus begins"),
+        ("1\tGo\tgo\tVERB\t_\t_\t0\troot\t0\t0\t_\t_\t_\t_\n\n", "1: 14 columns, 10 expected"),
         ("1\tGo\tgo\tVERB\tVB\t_\t0\troot\t0:root\t_\tx\ty\tz\t_\n\n", "1: 14 columns, 10 expected"),
         ("1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_\n\n" + CONLL_2009, "3: 16 columns, 10 expected"),
         ("# global.columns = ID ID\n1\t1\n\n", "1: # global.columns names a column twice"),

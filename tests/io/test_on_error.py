@@ -26,7 +26,7 @@ from nonproj.workers import parsing
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
 WHERE = ([], ["--jobs", "2"], ["--resume"], ["--resume", "--jobs", "2"])
 ENDS = [pytest.param(words, marks=[pytest.mark.thorough] * bool(words)) for words in WHERE]
-"""The same; every day, one test tries them all."""
+"""Ways to run; the everyday tests have the first alone."""
 
 
 @pytest.fixture(scope="module")

@@ -140,7 +140,7 @@ def test_garbage_is_collected_again_after_compiling():
 
 @pytest.fixture
 def watch(monkeypatch, caplog) -> _kernel._Compiling:
-    """What says that kernels are compiled, after two seconds of it, which are short here."""
+    """A report that kernels are compiled, after two seconds of it, which are short here."""
     monkeypatch.setattr(_kernel, "NOTICE_AFTER", 0.2)
     caplog.set_level("WARNING", "nonproj.compiling")  # other tests may have run quiet commands
     return _kernel._Compiling()

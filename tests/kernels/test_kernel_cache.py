@@ -39,7 +39,7 @@ def copies(tmp_path, monkeypatch) -> list[Path]:
 
 
 def call(*folders: Path) -> list[tuple[str, ...]]:
-    """What separate processes print that call a kernel of these copies, all once each is ready to."""
+    """Output of separate processes that call a kernel of these copies, once all are ready."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen([sys.executable, "-c", PROGRAM], cwd=folder, **pipes) for folder in folders]
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * len(folders)

@@ -39,7 +39,7 @@ def start(folder, cache):
 
 
 def outcome(process):
-    """What it found: the name of its cache folder, the arcs, and how many kernels it compiled."""
+    """Findings: the name of its cache folder, the arcs, and how many kernels it compiled."""
     out, _ = process.communicate()
     assert process.returncode == 0
     return json.loads(out)

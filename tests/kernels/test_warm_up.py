@@ -142,7 +142,7 @@ def compiled(folder: Path, everything: str) -> tuple[dict[str, list[str]], list[
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]], list[str]]:
-    """What is compiled by the warm-up, and by the use of one model."""
+    """Kernels compiled by the warm-up, and by the use of a model."""
     return compiled(tmp_path_factory.mktemp("warm"), FIRST)
 
 

@@ -1,4 +1,4 @@
-"""From which epoch weights are averaged: the mean by its definition, resuming across the restart, forged steps."""
+"""The first epoch of the average: the mean by its definition, resuming across the restart, forged steps."""
 
 import numpy as np
 import pytest

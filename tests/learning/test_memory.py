@@ -1,4 +1,4 @@
-"""What training keeps in memory, and what it frees: sizes of objects, not of the process, which depend on much else."""
+"""Memory that training keeps, and memory that it frees: sizes of objects, not of the process."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""The same training makes the same file on another processor, whose libraries add and round in other ways."""
+"""Training makes the same file on another processor, whose libraries add and round in other ways."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ OLDER = {
     "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__),
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2",
 }
-"""What makes libraries choose code for a processor without fused or wide instructions; only in another process."""
+"""Variables that make libraries choose code without fused or wide instructions, in other processes."""
 
 
 def treebank() -> str:

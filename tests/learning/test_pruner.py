@@ -64,7 +64,7 @@ def test_loss_and_gradient_are_those_of_all_trees(seed, single_root):
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_in_the_weights_equals_finite_differences(seed, single_root):
-    """What is taken off a weight is the slope of the loss that `update` returns, features shared by arcs included."""
+    """The change of a weight is the slope of the loss that `update` returns, features shared by arcs included."""
     n = 5
     rng, pruner, tokens, heads, _, places = a_problem(seed, n, single_root=single_root)
     pruner.update(tokens, heads, single_root)
@@ -104,7 +104,7 @@ def test_a_step_is_adagrads(seed):
 
 
 def test_a_negligible_gradient_moves_nothing():
-    """Where the gold tree is all but certain, no weight moves."""
+    """No weight moves if the gold tree is all but certain."""
     _, pruner, tokens, heads, pairs, places = a_problem(2, 3, Pruner)
     pruner.weights[:] = 0
     for (h, m), found in zip(pairs, places, strict=True):

@@ -53,7 +53,7 @@ def learn(treebank, related, config=None, **run):
 
 
 def corpus_of(treebank, related, **changes):
-    """What the parser learns from."""
+    """Sentences that the parser learns from."""
     return prepared(treebank, small(**changes), Auxiliary(related, RELATED))[0]
 
 

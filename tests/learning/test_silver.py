@@ -29,7 +29,7 @@ def learn(treebank, silver, config=None, **run):
 
 
 def material_of(treebank, silver, **changes):
-    """What the parser learns from."""
+    """Sentences that the parser learns from."""
     return prepared(treebank, small(**changes), Auxiliary(silver, SILVER))[0]
 
 

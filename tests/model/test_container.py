@@ -152,7 +152,7 @@ def test_backslashes_are_read_in_pairs(tmp_path):
 
 
 def test_arrays_are_those_of_the_file(tmp_path):
-    """Where it is asked for."""
+    """A damaged byte is found if checksums are verified."""
     write(tmp_path / "m", {}, {"a": np.arange(1000)})
     content = bytearray((tmp_path / "m").read_bytes())
     content[-1] ^= 1

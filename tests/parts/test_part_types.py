@@ -128,9 +128,9 @@ def test_a_budget_limits_the_iterations_of_general_automata():
         parts, scores = draw_problem(np.random.default_rng(seed), 9, "sibling", "continuous", pruned=False)
         endless, least = DualOptions(max_iterations=10**9), WORD_WORK * 10 + ARC_WORK * 81
         problem = by_tables(parts, scores, endless)
-        found = problem.whole(endless, 20 * least).descent
+        found = problem.bound(endless, 20 * least).descent
         assert 1 <= found.iterations <= 21
-        assert problem.whole(endless, 1).descent.iterations == 1
+        assert problem.bound(endless, 1).descent.iterations == 1
         stopped += found.outcome == STOPPED
     assert stopped >= 5
 

@@ -1,4 +1,4 @@
-"""What is too large to be numbered or held is refused in one line, before memory is asked for."""
+"""Sentences too large to be numbered or held are refused in one line, before memory is asked for."""
 
 from __future__ import annotations
 

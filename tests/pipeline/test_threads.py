@@ -81,7 +81,7 @@ def texts(count: int, seed: int = 0) -> list[str]:
 
 
 def noisy(sentences, share: float = 0.2):
-    """The same sentences, where some words have another tag, so that words are ambiguous."""
+    """Sentences in which some words have another tag, so that words are ambiguous."""
     rng, made = np.random.default_rng(0), []
     tags = sorted({tuple(row[2:6]) for sentence in sentences for row in sentence.rows})
     for sentence in sentences:
@@ -104,7 +104,7 @@ def path(tmp_path_factory) -> Path:
 
 
 def written(document) -> str:
-    """All that a document holds."""
+    """Contents of a document."""
     return document.to_conllu(certificates=True) + repr(document.words)
 
 
@@ -120,7 +120,7 @@ def test_eight_threads_return_the_bytes_of_one(path):
 
 @pytest.mark.thorough
 def test_a_real_treebank(treebanks, tmp_path):
-    """The same with a model of real text, whose tags have features."""
+    """Threads share a model of real text, whose tags have features."""
     folder = treebanks.parent / "ud" / "Tamil-TTB"
     if not folder.is_dir():
         pytest.skip(f"no treebank in {folder}")
@@ -205,7 +205,7 @@ _WHOLE = (str, bytes, int, float, bool, type(None), np.generic, np.dtype, type, 
 
 
 def reached(root: object) -> dict[str, object]:
-    """What can be reached from an object: sizes, numbers and contents of arrays.
+    """Objects that can be reached from an object: sizes, numbers and contents of arrays.
 
     Without the caches of threads, and the count of the words that are compared with the model.
     """

@@ -40,7 +40,7 @@ LEVELS = (
 """Packages and top-level modules from the bottom up: each may import only from lower levels."""
 
 MOST_NAMES, MOST_MODULES = 26, 6
-"""How many packages and modules may be directly under nonproj, and how many of them modules without underscore."""
+"""Maximum number of packages and modules directly under nonproj, and of modules without underscore among them."""
 
 LEVEL = {component: level for level, components in enumerate(LEVELS) for component in components.split()}
 
@@ -382,7 +382,7 @@ def test_twins_borrow_nothing_from_the_package_but_types():
 
 
 def test_test_files_import_helpers_only():
-    """What several test files need is in `problems`, `toy` or a twin."""
+    """Code for several test files is in `problems`, `toy` or a twin."""
     paths = sorted(path for folder in TESTS for path in folder.rglob("*.py"))
     found = {relative(path) for path in paths if any(name[0].startswith("test_") for name in imports(parse(path)))}
     check_breaches(found, IMPORTS_OF_TESTS, "IMPORTS_OF_TESTS")
@@ -490,7 +490,7 @@ WITH_KERNELS = [path for path in BOTH if re.search(r"^ *@\w*kernel$", path.read_
 
 
 def test_kernels_are_documented_and_without_defaults():
-    """Those that the linter takes for private, too."""
+    """Docstrings also of names that the linter takes for private."""
     found = [(relative(path), node) for path in WITH_KERNELS for node in kernels(path)]
     assert not [f"{path}: {node.name}" for path, node in found if not ast.get_docstring(node)]
     assert not [f"{path}: {node.name}" for path, node in found if has_defaults(node.args)]

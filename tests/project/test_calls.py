@@ -1,4 +1,4 @@
-"""How many Python functions a short text passes through."""
+"""Number of Python functions that a short text passes through."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_one_averaged_perceptron():
 
 
 def test_optimisers_are_in_one_place():
-    """What AdaGrad divides its steps by, for weights and for rows, the steps of Adam, and the loop over epochs."""
+    """The divisor of AdaGrad's steps, for weights and for rows, the steps of Adam, and the loop over epochs."""
     assert containing(r"squares\[\w+\] \+=") == {"linear/optimisers.py"}
     assert containing(r"square\[\w+\] = |def _?adam") == {"linear/optimisers.py"}
     assert containing(r"epoch %d: %.1f s") == {"linear/optimisers.py"}

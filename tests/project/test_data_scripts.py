@@ -358,7 +358,7 @@ def test_an_archive_is_converted_and_then_found(treebanks, tmp_path):
 
 @pytest.mark.thorough
 def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeypatch):
-    """The same way as from the network, with local files behind the URLs."""
+    """Fetch as from the network, with local files behind the URLs."""
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
     dutch = table["dutch"]
     sources = [(treebanks / name).as_uri() for name in dutch[:2]]

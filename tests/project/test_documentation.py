@@ -35,6 +35,7 @@ RUN_HERE = [
     "README.md",
     "docs/coming-from.md",
     "docs/confidence.md",
+    "docs/graphs.md",
     "docs/constraints.md",
     "docs/nbest.md",
     "docs/python.md",
@@ -85,7 +86,7 @@ def test_all_pages_with_snippets_are_run():
 
 
 def test_commands_of_the_pages_parse():
-    """Those of the workbench's pages are checked by its own tests."""
+    """The workbench's pages are checked by its own tests."""
     found = 0
     for path in (path for path in PAGES if not path.is_relative_to(ROOT / "workbench")):
         for block in blocks(path.read_text(encoding="utf-8"), "sh"):

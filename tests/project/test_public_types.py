@@ -1,4 +1,4 @@
-"""What public calls take and return: typed, and each class of ours in the reference of the Python interface."""
+"""Arguments and results of public calls: typed, and each class of ours in the reference of the Python interface."""
 
 from __future__ import annotations
 

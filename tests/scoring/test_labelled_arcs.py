@@ -105,7 +105,7 @@ def test_an_arc_scores_with_its_best_label_or_the_one_demanded(seed, name):
 @pytest.mark.parametrize("demanded", [None, {2: 1, 3: 0}])
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
-    """Of those whose roots, and whose other words, have labels that they can have, unless others are demanded."""
+    """Best trees whose roots and other words have labels that they can have, unless others are demanded."""
     places = np.array([[0, 1, 1], [1, 0, 1]], np.uint8)
     for seed in range(3):
         perceptron, example, sentence, vocabularies = draw(seed, name, 3)

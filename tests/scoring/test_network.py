@@ -343,7 +343,7 @@ def test_the_layers_in_context_take_steps_of_adam():
 
 
 def test_the_mean_of_the_weights_is_learnt():
-    """Of all tables, after each epoch of the second half."""
+    """The mean is of all tables, after each epoch of the second half."""
     learner, *_ = draw_learner(2, context=2)
     tables, seen = [*(steps.table for steps in learner.rows), *learner.dense], []
     before = [table.copy() for table in tables]

@@ -1,4 +1,4 @@
-"""Which brackets or quotation marks each word is in, after which comma, and how templates see it."""
+"""Brackets and quotation marks around words, commas before them, and templates that see both."""
 
 import naive_scoring
 import numpy as np

@@ -145,7 +145,7 @@ def test_the_shortest_sentences(n):
 
 
 def test_the_table_of_words_grows_and_keeps_what_it_has():
-    """More than the 1024 rows that it starts with, and again after doubling."""
+    """Encode more than the 1024 rows that it starts with, and again after doubling."""
     rows = [word(f"w{i}", feats=f"f={i % 7}") for i in range(2500)]
     encoder = encoder_of(*rows)
     numbers = {form: FIRST + i for i, form in enumerate(encoder.vocabularies["form"])}
@@ -243,7 +243,7 @@ def test_without_labels_no_feature_is_informative():
 
 
 def tagged(n_tags, n_words, cpos="N"):
-    """Sentences of ten words with so many fine tags."""
+    """Sentences of ten words with a number of fine tags."""
     rows = [word(f"w{i % 7}", cpos=cpos, pos=f"{cpos}{i % n_tags}", feats="a=1") for i in range(n_words)]
     return [Sentence(rows[i : i + 10]) for i in range(0, n_words, 10)]
 

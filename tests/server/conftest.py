@@ -1,4 +1,4 @@
-"""What several tests of the server need."""
+"""Fixtures of the server's tests."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from nonproj.server.admission import CAUTION, Admission, BusyError, Ticket
 
 
 class Outcome(NamedTuple):
-    """What became of simulated requests; ``busy`` is the time that workers spent on those answered."""
+    """Results of simulated requests; ``busy`` is the time that workers spent on those answered."""
 
     latencies: list[float]
     killed: int

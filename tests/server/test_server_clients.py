@@ -1,4 +1,4 @@
-"""What other programs send: UDPipe's clients, proxies, half-closed connections, requests beyond a worker's memory."""
+"""Requests of other programs: UDPipe's clients, proxies, half-closed connections, requests beyond a worker's memory."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_repeated_parameter_is_refused(server, name):
 
 
 def talk(port: int, *data: bytes, end: bool = False) -> bytes:
-    """What a server answers until it closes the connection; with ``end``, the client says that it has sent all."""
+    """Answer of a server until it closes the connection; with ``end``, the client says that it has sent all."""
     with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         for block in data:
             client.sendall(block)

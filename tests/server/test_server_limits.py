@@ -51,7 +51,7 @@ def metrics(server) -> dict[str, float]:
 
 
 def raw(server, data: bytes) -> bytes:
-    """What a server answers to bytes, until it closes the connection."""
+    """Answer of a server to bytes, until it closes the connection."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
         try:
             client.sendall(data)
@@ -388,7 +388,7 @@ def test_clients_that_do_not_read_are_dropped_and_others_are_not(monkeypatch):
 
 
 def test_unsent_bytes_are_limited(monkeypatch):
-    """Of many clients that do not read, those that have taken longest are dropped at once."""
+    """Many clients do not read: those that have taken longest are dropped at once."""
     monkeypatch.setattr(connections, "UNSENT_BYTES", 45_000_000)
     monkeypatch.setattr(connections, "WRITE_SECONDS", 600.0)
     writing = Writing(send_much)

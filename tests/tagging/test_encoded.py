@@ -32,7 +32,7 @@ SMALL |= {"segmenter.epochs": 0, "confidence.share": 0}
 
 
 def ambiguous(sentences):
-    """The same sentences, where every third word has the tag of another."""
+    """Sentences in which every third word has the tag of another."""
     rng, made = np.random.default_rng(1), []
     tags = [row[3:6] for sentence in sentences for row in sentence.rows]
     for sentence in sentences:

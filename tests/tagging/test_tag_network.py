@@ -63,7 +63,7 @@ def naive_context(network):
 
 
 def forms_of(network, forms):
-    """What the scores of words need of forms, the first row of what is outside."""
+    """Layers of forms for the scores of words, the first row of what is outside."""
     pairs = zip(network.outside, network.layers(forms), strict=True)
     return FormLayers(*(np.concatenate(pair) for pair in pairs))
 
@@ -132,7 +132,7 @@ def draw_learner(seed):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_that_of_the_loss(seed):
-    """That of the second sentence, some rows and hidden units left out."""
+    """Gradient of the second sentence, some rows and hidden units left out."""
     rng, learner = draw_learner(seed)
     corpus = learner.corpus
     words, bounds = learning._words_of(corpus.start, np.array([1]))

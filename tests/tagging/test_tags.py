@@ -31,7 +31,7 @@ SMALL |= toy.QUICK | {"training.epochs": 4, "confidence.share": 0.0}
 
 
 def untagged(text: str) -> str:
-    """The same words without lemmas and tags."""
+    """Words without lemmas and tags."""
     rows = [line.split("\t") for line in text.splitlines()]
     return "".join("\t".join(row[:2] + ["_"] * 4 + row[6:] if len(row) == 10 else row) + "\n" for row in rows)
 

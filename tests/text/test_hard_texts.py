@@ -196,7 +196,7 @@ def test_contractions_count_as_work():
     scores = np.append(scores, np.zeros(len(parts) - len(scores)))
     count = counted_arborescence(arcs, 0.5 * scores[: len(arcs.head)], False, np.empty(201, np.int32))[1]
     once = DEFAULTS._replace(max_iterations=1)
-    spent = problem.problem_of(parts, scores, once).whole(once, UNLIMITED).descent.spent
+    spent = problem.problem_of(parts, scores, once).bound(once, UNLIMITED).descent.spent
     assert spent > CONTRACTION_WORK * count > CONTRACTION_WORK * 200 * 50
 
 

@@ -25,7 +25,7 @@ from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_network_learning
 from nonproj.text.characters import KINDS, LOWER, UPPER
 from nonproj.text.corpus import SurfaceToken, raw_text
-from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, WRAPPED, lay_out, spans
+from nonproj.text.layout import BROKEN, NO_BLANKS, PARAGRAPH, SENTENCE_GOES_ON, WRAPPED, lay_out, spans
 from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_examples
@@ -92,6 +92,15 @@ def test_layout_and_decisions_equal_the_twin(seed):
     )
     expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network)
     assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+    closed = {t for t in range(len(tokens)) if chance.random() < 0.3}
+    for t in closed:
+        layout.decided[tokens[t][1] - 1] = SENTENCE_GOES_ON
+    table = TokenTable(*token_table(layout, start, end))
+    scores = score_ends(table, SentenceModel(usage, weights, 0.25, network), 0.15)
+    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network, closed)
+    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert not any(scores[t] > 0 and pairs[t][1] != PARAGRAPH for t in closed)
 
 
 def random_network(seed: int) -> SentenceNetwork:
@@ -242,7 +251,7 @@ ADDRESSES = {
 
 @pytest.mark.parametrize(("text", "tokens"), ADDRESSES.items())
 def test_addresses_and_names_are_whole(text, tokens):
-    """Where all kinds are separated otherwise, and upper from lower case not."""
+    """All kinds of characters but upper and lower case are separated."""
     layout = lay_out(text)
     kinds = [LOWER if kind == UPPER else kind for kind in layout.kind]
     marks = np.array([kinds[i] != kinds[i + 1] for i in range(len(text) - 1)] + [True])

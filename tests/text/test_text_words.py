@@ -14,12 +14,14 @@ from restoring import restore
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import surface_tokens
+from nonproj.io.lexicon import LexiconWord, entry
 from nonproj.linear.state import load
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.characters import KINDS
 from nonproj.text.corpus import SurfaceToken, raw_text
 from nonproj.text.formats import TextInput
 from nonproj.text.layout import ONE_BLANK, WRAPPED, lay_out, spans
+from nonproj.text.lexicon import UserLexicon
 from nonproj.text.output import CERTAIN
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.token_table import TokenTable, token_table
@@ -158,6 +160,12 @@ def test_no_word_goes_on_in_another_paragraph_or_behind_two_blanks(with_blanks):
     for blanks in ("\n\n", "  "):
         assert forms(with_blanks, f"là thành{blanks}phố là.")[0][:2] == ["là", "thành"]
         assert "thành phố" not in sum(forms(with_blanks, f"là thành{blanks}phố là."), [])
+
+
+def test_no_word_goes_on_over_the_ends_of_a_token_of_a_lexicon(with_blanks):
+    text, lexicon = "là thành phố gia đình.", UserLexicon((entry("phố gia", [LexiconWord("phố gia")]),))
+    assert forms(with_blanks, text) == [["là", "thành phố", "gia đình", "."]]
+    assert forms(with_blanks.using(lexicon=lexicon), text) == [["là", "thành", "phố gia", "đình", "."]]
 
 
 def test_a_treebank_without_such_words_has_no_model_of_them():

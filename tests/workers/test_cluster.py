@@ -222,7 +222,7 @@ def test_the_timeout_is_checked(seconds, capsys):
 
 
 def refusal(address: str, reason: str) -> str:
-    """What is reported where no scheduler is."""
+    """Error where there is no scheduler."""
     return f"nonproj: {address}: no Dask scheduler answers within 1 s ({reason})\n"
 
 

@@ -269,7 +269,7 @@ def test_what_cannot_be_resumed_is_refused(here, capsys, words, message):
 
 
 def records(path: Path) -> list[Record]:
-    """What is kept in a file."""
+    """Contents of a file."""
     with JobLog(path, FACTS) as kept:
         return list(kept.records())
 

@@ -1,4 +1,4 @@
-"""For those who make and study treebanks: annotation in the browser, errors in what was annotated, search in trees.
+"""Tools for those who make and study treebanks: annotation in the browser, the audit of annotation, search in trees.
 
 - `commands`: ``nonproj annotate``, ``audit`` and ``search``, and their arguments
 - `annotation`: correcting trees in the browser, and the agreement of two annotators

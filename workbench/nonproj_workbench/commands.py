@@ -13,6 +13,7 @@ from nonproj.cli.values import integer, jobs, port, positive
 
 def add_annotate(parser: Arguments) -> None:
     """Add the arguments of ``nonproj annotate``."""
+    parser.add_example("nonproj annotate text.conllu -m english")
     add = parser.add_argument
     add("file", metavar="FILE", help="a CoNLL-X or CoNLL-U file, with or without heads; the edits are written to it")
     text = "a model, which predicts what is not decided; without one, trees are edited by hand"
@@ -41,6 +42,7 @@ def add_annotate(parser: Arguments) -> None:
 
 def add_audit(parser: Arguments) -> None:
     """Add the arguments of ``nonproj audit``."""
+    parser.add_example("nonproj audit train.conllu -o audit")
     add = parser.add_argument
     add("treebanks", nargs="+", metavar="TREEBANK", help="files of a treebank with gold heads, CoNLL-X or CoNLL-U")
     text = "folder to write to: report.html, suspicions.csv, and copies of the files with marks in MISC"
@@ -66,6 +68,7 @@ def add_audit(parser: Arguments) -> None:
 
 def add_search(parser: Arguments) -> None:
     """Add the arguments of ``nonproj search``."""
+    parser.add_example("nonproj search 'VERB >obj NOUN' train.conllu")
     add = parser.add_argument
     add(
         "query",

@@ -1,4 +1,4 @@
-"""What the official validator of Universal Dependencies rejects, by level.
+"""Violations found by the official validator of Universal Dependencies, by level.
 
 The validator is the PyPI package ``udtools`` (the extra ``ud``).  Its levels 1 and 2 are about
 the format, 3 about the universal guidelines, 4 and 5 about those of a language.

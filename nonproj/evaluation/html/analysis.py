@@ -67,7 +67,7 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str], given: str = "") 
     names : sequence of str
         The name of each parser.
     given : str
-        What the parser was given, in words.
+        Input of the parser, in words.
     """
     words = sum(len(item.labels) for item in items)
     tiles = size_tiles(len(items), words, given)

@@ -17,7 +17,8 @@ from nonproj.errors import ConfigError, DataError, counted
 from nonproj.evaluation.alignment import gold_on_words
 from nonproj.evaluation.certificates import statistics
 from nonproj.evaluation.scores import paired
-from nonproj.io.conll import comments_of
+from nonproj.io.conll import comments_of, has_tree
+from nonproj.io.graphs import read_graph
 from nonproj.pictures.content import Picture, confidence_of, heads_of, partial_heads, picture_of
 from nonproj.types import Sentence
 
@@ -46,7 +47,7 @@ class ReportItem(NamedTuple):
     statistics : dict
         The certificate, as from `nonproj.evaluation.certificates.statistics`; possibly empty.
     gold, other : Sentence or None
-        The same words with the gold tree, and with the tree of another parser.
+        Sentence with the gold tree, and with the tree of another parser.
     """
 
     number: int
@@ -64,8 +65,9 @@ class ReportItem(NamedTuple):
         return comment(self.sentence, "sent_id")
 
     def picture(self) -> Picture:
-        """Return the picture of the tree, compared with the gold tree or else with that of the other parser."""
-        return picture_of(self.sentence, self.heads, self.labels, self.gold or self.other, self.confidence)
+        """Return the picture of the tree, compared with the gold tree, the other parser's or the file's graph."""
+        graph = read_graph(self.sentence) if has_tree(self.sentence, self.heads, self.labels) else None
+        return picture_of(self.sentence, self.heads, self.labels, self.gold or self.other, self.confidence, graph)
 
 
 def comment(sentence: Sentence, name: str) -> str:

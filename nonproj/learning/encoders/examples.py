@@ -52,9 +52,9 @@ class EncoderTask(NamedTuple):
     config : Config
     single_root : bool
     tags : TagSet or None
-        Those of the tagger, if there is one.
+        Tags of the tagger, if there is one.
     layers : TrainedLayers
-        What the layers behind the encoder start from.
+        Initial layers behind the encoder.
     """
 
     labels: Sequence[str]

@@ -35,7 +35,7 @@ def head_loss(scores: Tensor, heads: Int32s, allowed: Bools | None = None) -> Te
     scores : Tensor of shape (N, N)
         ``scores[h, m]`` is the score of the arc from h to m, -inf on the diagonal.
     heads : ndarray of shape (N,), int32
-        Those of the tree; that of node 0 does not count.
+        Heads of the tree; that of node 0 does not count.
     allowed : ndarray of shape (N, N), bool, optional
         The arcs that can be in the tree, if it is partial; ``heads`` then do not count.
 
@@ -90,7 +90,7 @@ def likely_arcs(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: B
     Parameters
     ----------
     scores : ndarray of shape (N, N)
-        Of all arcs, in nats.
+        Scores of all arcs, in nats.
     heads, single_root, allowed
         As for `tree_loss`.
     """

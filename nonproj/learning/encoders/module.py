@@ -51,7 +51,7 @@ class Bert(nn.Module):
     ----------
     architecture : Architecture
     arrays : mapping of str to ndarray, float32
-        Those of `nonproj.scoring.encoders.architecture.ARRAYS`.
+        Arrays of `nonproj.scoring.encoders.architecture.ARRAYS`.
         With ``mix``, those of an encoder that has been fine-tuned.
     dropout : float
         Dropout rate after each part of a layer; none in its attention.
@@ -180,7 +180,7 @@ class BiaffineModule(nn.Module):
         ----------
         name : str
         factors : Tensor of shape (3, N, RANK)
-            Those of the nodes of a sentence.
+            Hidden layers of the nodes of a sentence.
         nodes : Tensor of shape (P, 3), int64
             Its words; the numbers ``N`` and ``N + 1`` are START and END.
         """

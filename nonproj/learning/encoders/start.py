@@ -29,11 +29,11 @@ class TrainedLayers(NamedTuple):
     Attributes
     ----------
     heads : dict of str to ndarray
-        Those of `nonproj.scoring.encoders.heads.BiaffineLayers`.
+        Arrays of `nonproj.scoring.encoders.heads.BiaffineLayers`.
     labels : sequence of str
         In the order of their numbers.
     of_tags : dict of str to ndarray
-        Those of `nonproj.scoring.encoders.tags.TagLayer`; empty without one.
+        Arrays of `nonproj.scoring.encoders.tags.TagLayer`; empty without one.
     tags : TagSet or None
     learnt : ndarray of int64
         The sentences that they have learnt from: see `nonproj.scoring.encoders.scorer.numbers_of`.

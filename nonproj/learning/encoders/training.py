@@ -102,7 +102,7 @@ def fine_tune(
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.
     unfinished : State, optional
-        Of an interrupted run, which is continued: see `checkpoint`.
+        State of an interrupted run, which is continued: see `checkpoint`.
     save : callable
         Keeps the state after each epoch.
     name : str

@@ -97,7 +97,7 @@ class Architecture(NamedTuple):
         The most pieces of an input.
     pieces : int
     epsilon : float
-        Of the layer norms.
+        Epsilon of the layer norms.
     """
 
     kind: str

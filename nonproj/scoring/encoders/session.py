@@ -54,7 +54,7 @@ class _Window(NamedTuple):
     sizes : ndarray of int64
         The number of pieces of the root and of each word.
     nodes : ndarray of int64
-        Those, from the root on, that have their vectors from this window.
+        Nodes, from the root on, that have their vectors from this window.
     rows : ndarray of int64
         Their rows in the result.
     """
@@ -72,7 +72,7 @@ class Encoder:
     ----------
     architecture : Architecture
     arrays : mapping of str to ndarray
-        Those of `nonproj.scoring.encoders.architecture.ARRAYS`, or of `nonproj.scoring.encoders.quantisation.quantise`,
+        Arrays of `nonproj.scoring.encoders.architecture.ARRAYS` or `nonproj.scoring.encoders.quantisation.quantise`,
         and ``mix``, float32[layers + 1]: the weight of the embeddings and of each layer in the vectors.  Without it,
         the vectors are those of the last layer.
     tokenizer : str

@@ -17,7 +17,7 @@
 - `parser`: words in, a tree with its certificate out
 - `command`: the command ``nonproj-systems constituency``
 - `collins_trees`, `collins`, `collins_tables`: Model 1 of Collins: base noun phrases, events, counts, probabilities
-- `collins_coarse`, `collins_chart`, `hypergraph`: its trees of a sentence, pruned, as a hypergraph
+- `collins_coarse`, `collins_chart`: its trees of a sentence, pruned, as a forest
 - `lexicalised`: parsing with Model 1 alone
 - `joint_dependencies`: Model 1 and a dependency parser by dual decomposition
 - `dependency_program`: the same by HiGHS

@@ -68,7 +68,7 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
         Number of words.
     words : TaggedWords
     allowed : ndarray of shape (n, n + 1, S of the coarser grammar), bool, optional
-        Which coarser symbols may cover the words from ``begin`` to ``end - 1``; see the module `spans`.
+        Mask of the coarser symbols that may cover the words from ``begin`` to ``end - 1``; see the module `spans`.
 
     Returns
     -------
@@ -104,9 +104,8 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
     is_word = word >= 0
     scores[is_word] = np.asarray(words.score, np.float64)[word[is_word]]
     variable = np.where(is_word, np.append(words.variable, -1)[word], -1).astype(np.int32)
-    state, begin, end, first = (np.ascontiguousarray(column) for column in items.T)
-    first = first if len(first) else np.zeros(1, np.int32)
-    return Forest(first, left, right, variable, scores, rule, state[:-1], begin[:-1], end[:-1])
+    first = np.ascontiguousarray(items[:, 3]) if len(items) else np.zeros(1, np.int32)
+    return Forest(first, left, right, variable, scores, rule, items[:-1, :3])
 
 
 @kernel

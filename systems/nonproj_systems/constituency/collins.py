@@ -194,7 +194,7 @@ class Collins:
 
     @property
     def verbs(self) -> np.ndarray:
-        """Which symbols are tags of verbs, bool[number of symbols]."""
+        """Mask of the symbols that are tags of verbs, bool[number of symbols]."""
         return np.array([symbol in VERBS for symbol in self.symbols])
 
 

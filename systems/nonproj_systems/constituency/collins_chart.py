@@ -1,4 +1,4 @@
-"""All lexicalised trees of a tagged sentence under Model 1, as a hypergraph.
+"""All lexicalised trees of a tagged sentence under Model 1, as a forest.
 
 Items, over the words ``i`` to ``j``, with a lexical head ``h`` and a state ``s``, which is a category P with its head
 child H:
@@ -12,7 +12,7 @@ child H:
 
 Hooks make an O(n^5) chart one of O(n^4) (Eisner and Satta 1999): a hook chooses the modifier's category and lexical
 head, and only then the other end of the head's phrase is chosen.  Phrases with a single child form chains of at most
-`MAX_UNARY`, in *layers*, so that the hypergraph has no cycles.
+`MAX_UNARY`, in *layers*, so that the forest has no cycles.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nonproj_systems.constituency.collins_tables import (
     root_probability,
     word_probability,
 )
-from nonproj_systems.constituency.hypergraph import Hypergraph, hypergraph
+from nonproj_systems.constituency.forest import Forest, make_forest
 
 COMPLETE, LAYER, RIGHT, LEFT, HOOK_RIGHT, HOOK_LEFT, GOAL = range(7)
 """Kinds of items."""
@@ -71,16 +71,16 @@ class Given(NamedTuple):
     verbs: np.ndarray
 
 
-def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray, kept: Kept) -> Hypergraph | None:
-    """Return the hypergraph of the trees of a sentence; None if there are none.
+def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray, kept: Kept) -> Forest | None:
+    """Return the forest of the trees of a sentence; None if there are none.
 
-    Arc ``h * (n + 1) + m`` is that from word ``h`` to word ``m``, from 1, with 0 for the root.
+    Variable ``h * (n + 1) + m`` is the arc from word ``h`` to word ``m``, from 1, with 0 for the root.
 
     Parameters
     ----------
     model : Collins
     grammar : Grammar
-        Of the same model.
+        Grammar of the same model.
     words, tags : ndarray of shape (n,), int64
         Their numbers.
     kept : Kept
@@ -110,8 +110,10 @@ def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray,
         _fill(model.tables, grammar, kept, given, build, model.symbol_ids[TOP])
         used_items, used_edges = build.counts[:2].tolist()
         if used_items < n_items and used_edges < n_edges:
-            edges, items = build.edges[:used_edges], build.items[:used_items, :6]
-            return hypergraph(items, edges[:, 0], edges[:, 1:], build.scores[:used_edges])
+            edges, items = build.edges[:used_edges], build.items[1:used_items, :6]  # item 0 and arc 0 are none
+            edges[edges[:, 3] == 0, 3] = -1
+            edges[:, :3] -= 1
+            return make_forest(items, edges[:, 0], edges[:, 1:], build.scores[:used_edges])
         n_items, n_edges = 3 * n_items, 3 * n_edges
     raise SizeError(f"a chart of {n} words has more than {MAX_EDGES} edges; prune more, or split the sentence")
 

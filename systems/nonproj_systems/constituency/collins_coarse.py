@@ -22,7 +22,7 @@ MAX_UNARY = 4
 """Longest chain of phrases with one child each over the same words; the treebank has no longer one."""
 
 WORD_SCALE = 12.0
-"""Each word multiplies the inside probabilities by this, about the inverse of a word's share, against underflow."""
+"""Factor of the inside probabilities per word, about the inverse of a word's share, against underflow."""
 
 
 class Grammar(NamedTuple):
@@ -59,7 +59,7 @@ class Grammar(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Which coarse items are kept.
+    """Masks of the coarse items that are kept.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from nonproj_systems.constituency.heads import head_child
 BASE, NOUN, POSSESSIVE = "NPB", "NP", "POS"
 
 STOP = "STOP"
-"""What a head generates after its last modifier on a side."""
+"""The symbol that a head generates after its last modifier on a side."""
 
 LEFT, RIGHT = 0, 1
 
@@ -26,7 +26,7 @@ VERBS = frozenset(("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"))
 
 
 class Event(NamedTuple):
-    """One decision of the model.
+    """A decision of the model.
 
     Attributes
     ----------

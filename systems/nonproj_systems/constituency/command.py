@@ -6,10 +6,11 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from nonproj.errors import FileError, NonprojError
+from nonproj.cli.values import positive
+from nonproj.errors import DataError, FileError, NonprojError, SizeError
 
 if TYPE_CHECKING:
     from nonproj_systems.constituency.brackets import Tree
@@ -43,19 +44,12 @@ def _add_parse(parser) -> None:
     text = "the grammar alone, the grammar with the tagger's best tags, or joint decoding (default: joint)"
     add("--method", choices=("grammar", "fixed", "joint"), default="joint", help=text)
     text = "maximum number of iterations of the subgradient method per sentence (default: 50)"
-    add("--max-iterations", type=_positive, default=50, metavar="K", help=text)
+    add("--max-iterations", type=positive, default=50, metavar="K", help=text)
 
 
 def _add_evaluate(parser) -> None:
     parser.add_argument("gold", metavar="GOLD", help="a file of gold trees")
     parser.add_argument("parsed", metavar="PARSED", help="a file of parsed trees of the same sentences")
-
-
-def _positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -100,58 +94,61 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _parse(options: argparse.Namespace) -> int:
-    from nonproj.io.files import open_output
+    from nonproj_systems.constituency.brackets import escaped
     from nonproj_systems.constituency.joint import JointOptions
     from nonproj_systems.constituency.model import Model
     from nonproj_systems.constituency.parser import Parser, ParsingOptions
-    from nonproj_systems.progress import progress
 
     parser = Parser(Model.load(options.model), ParsingOptions(joint=JointOptions(options.max_iterations)))
+
+    def find(_: int, words: list[str]) -> tuple[Tree, str]:
+        """Return the tree of words, and how it was found."""
+        parsed = parser.parse([escaped(word) for word in words], options.method)
+        status = parsed.decoded.status if parsed.decoded else "parsed"
+        return parsed.tree, status if parsed.found else "outside the grammar"
+
+    return parse_lines(options, find)
+
+
+def parse_lines(options: argparse.Namespace, find: Callable[[int, list[str]], tuple[Tree, str]]) -> int:
+    """Write the tree of each line's words that a function of the line's number and words finds; count how."""
+    from nonproj.io.files import open_output
+    from nonproj_systems.progress import progress
+
     statuses, began = Counter(), time.process_time()
     with open_output(options.output) as stream:
         for line, words in progress(_sentences(options.input), "parsing", bool(options.quiet)):
             text = ""
             if words:
-                parsed = _parsed(parser, words, options, line)
-                text = str(parsed.tree)
-                status = parsed.decoded.status if parsed.decoded else "parsed"
-                statuses[status if parsed.found else "outside the grammar"] += 1
+                try:
+                    tree, status = find(line, words)
+                except SizeError as error:
+                    raise DataError(input_name(options), line, str(error)) from None
+                text = str(tree)
+                statuses[status] += 1
             stream.write(f"{text}\n")
-    seconds = time.process_time() - began
     found = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    tell(options, f"{statuses.total()} sentences: {found or 'none'}; {seconds:.1f} s")
+    tell(options, f"{statuses.total()} sentences: {found or 'none'}; {time.process_time() - began:.1f} s")
     return 0
 
 
-def _parsed(parser, words: list[str], options: argparse.Namespace, line: int):
-    """Return a parsed sentence; errors name its line."""
-    from nonproj.errors import DataError, SizeError
-
-    try:
-        return parser.parse(words, options.method)
-    except SizeError as error:
-        name = "<stdin>" if options.input == "-" else options.input
-        raise DataError(name, line, str(error)) from None
+def input_name(options: argparse.Namespace) -> str:
+    """Return the name of the input in errors."""
+    return "<stdin>" if options.input == "-" else options.input
 
 
 def _sentences(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line and its words, parentheses as the treebank writes them."""
+    """Yield the number of each line and its words."""
     from nonproj.io.files import open_input, stream_error, text_lines
-    from nonproj_systems.constituency.brackets import escaped
 
     stream, name, closing = open_input(path)
     number = 0
     with closing:
-        lines = text_lines(stream)
-        while True:
-            try:
-                line = next(lines, None)
-            except (OSError, UnicodeDecodeError, EOFError) as error:
-                raise stream_error(error, name, number) from None
-            if line is None:
-                return
-            number += 1
-            yield number, [escaped(word) for word in line.split()]
+        try:
+            for number, line in enumerate(text_lines(stream), 1):
+                yield number, line.split()
+        except (OSError, UnicodeDecodeError, EOFError) as error:
+            raise stream_error(error, name, number) from None
 
 
 def _evaluate(options: argparse.Namespace) -> int:

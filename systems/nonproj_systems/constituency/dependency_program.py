@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nonproj_systems.constituency.hypergraph import Hypergraph
+from nonproj_systems.constituency.forest import Forest
 from nonproj_systems.constituency.joint_dependencies import Instance
 from nonproj_systems.programs.constraints import ConstraintRows
 from nonproj_systems.programs.linear_program import add_tree
@@ -15,7 +15,7 @@ from nonproj_systems.programs.solver import Program
 def joint_optimum(instance: Instance, integer: bool = True) -> float:
     """Return the optimum of the joint problem, or of its linear relaxation.
 
-    The program has a column for each arc, each part of the dependency parser and each edge of the hypergraph.  An item
+    The program has a column for each arc, each part of the dependency parser and each edge of the forest.  An item
     is derived as often as it is used, and the goal once (Rush et al. 2010, section 5.1); the edges with an arc are as
     many as the arc.
 
@@ -49,24 +49,24 @@ def joint_optimum(instance: Instance, integer: bool = True) -> float:
     return float(program.objective)
 
 
-def _flow(graph: Hypergraph, first: int) -> ConstraintRows:
-    """Return a row for each item but the first: edges that derive it minus edges that use it; 1 for the goal."""
-    n_items, n_edges = len(graph.items), len(graph.score)
+def _flow(graph: Forest, first: int) -> ConstraintRows:
+    """Return a row for each item: edges that derive it minus edges that use it; 1 for the goal."""
+    n_items, n_edges = graph.n_items, graph.n_edges
     derived = np.repeat(np.arange(n_items), np.diff(graph.first))
     edge = np.arange(n_edges)
     item = np.concatenate([derived, graph.left, graph.right])
     value = np.concatenate([np.ones(n_edges), -np.ones(2 * n_edges)])
-    kept = item > 0
+    kept = item >= 0
     column = np.concatenate([edge, edge, edge])[kept] + first
-    balance = np.zeros(n_items - 1)
+    balance = np.zeros(n_items)
     balance[-1] = 1.0
-    return ConstraintRows(item[kept].astype(np.int64) - 1, column, value[kept], balance, balance)
+    return ConstraintRows(item[kept].astype(np.int64), column, value[kept], balance, balance)
 
 
-def _agreement(graph: Hypergraph, first: int, n_arcs: int) -> ConstraintRows:
+def _agreement(graph: Forest, first: int, n_arcs: int) -> ConstraintRows:
     """Return a row for each arc: the edges that use it minus the arc."""
-    edge = np.flatnonzero(graph.arc)
-    row = np.concatenate([graph.arc[edge].astype(np.int64) - 1, np.arange(n_arcs)])
+    edge = np.flatnonzero(graph.variable >= 0)
+    row = np.concatenate([graph.variable[edge].astype(np.int64), np.arange(n_arcs)])
     column = np.concatenate([edge + first, np.arange(n_arcs)])
     value = np.concatenate([np.ones(len(edge)), -np.ones(n_arcs)])
     return ConstraintRows(row, column, value, np.zeros(n_arcs), np.zeros(n_arcs))

@@ -32,7 +32,7 @@ class Counts(NamedTuple):
     words, correct_tags : int
         Words without punctuation, and those with the gold tag.
     all_words, all_correct_tags : int
-        The same with punctuation.
+        Counts with punctuation.
     crossing : int
         Parsed brackets that cross a gold one.
     sentences, exact, uncrossed : int

@@ -26,12 +26,12 @@ class Forest(NamedTuple):
     left, right : ndarray of shape (E,), int32
         The items from which an edge is built; -1 for none.
     variable : ndarray of shape (E,), int32
-        The variable of an edge that is built from a word; -1 for other edges.
+        The variable of an edge that is built from a word or stands for an arc; -1 for other edges.
     score : ndarray of shape (E,), float64
     rule : ndarray of shape (E,), int32
-        What the edge means, for whoever made it.
-    state, begin, end : ndarray of shape (I,), int32
-        The symbol of an item, and the words that it covers.
+        Meaning of the edge to its maker.
+    items : ndarray of shape (I, C), int32
+        Meaning of the items to their maker: first a symbol or kind, then the words covered.
     """
 
     first: np.ndarray
@@ -40,9 +40,7 @@ class Forest(NamedTuple):
     variable: np.ndarray
     score: np.ndarray
     rule: np.ndarray
-    state: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
+    items: np.ndarray
 
     @property
     def n_items(self) -> int:
@@ -53,6 +51,10 @@ class Forest(NamedTuple):
     def n_edges(self) -> int:
         """Number of edges."""
         return len(self.left)
+
+    def items_of(self, edges: np.ndarray) -> np.ndarray:
+        """Return the numbers of the items that edges build."""
+        return np.searchsorted(self.first, edges, side="right") - 1
 
 
 def best_derivation(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarray]:
@@ -79,7 +81,7 @@ def best_derivation(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarr
     >>> def ints(*values): return np.array(values, np.int32)
     >>> scores = np.array([-1.0, -2.0, -0.5])
     >>> forest = Forest(ints(0, 1, 2, 3), ints(-1, -1, 0), ints(-1, -1, 1), ints(0, 1, -1), scores,
-    ...                 ints(0, 0, 0), ints(0, 0, 1), ints(0, 1, 0), ints(1, 2, 2))
+    ...                 ints(0, 0, 0), np.array([[0, 0, 1], [0, 1, 2], [1, 0, 2]]))
     >>> best_derivation(forest, np.zeros(2))
     (-3.5, array([2, 0, 1]))
     """
@@ -115,22 +117,37 @@ def marginals(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarray]:
     )
 
 
-def restricted(forest: Forest, keep: np.ndarray) -> Forest:
-    """Return the forest of some edges, without items that have no derivation or are part of no derivation of the root.
+def make_forest(items: np.ndarray, built: np.ndarray, edges: np.ndarray, score: np.ndarray) -> Forest | None:
+    """Return the forest of edges in any order, without what is part of no derivation of the last item; None if empty.
+
+    Parameters
+    ----------
+    items : ndarray of shape (I, C), int32
+    built : ndarray of shape (E,), int
+        The item that each edge builds.
+    edges : ndarray of shape (E, 3), int
+        Its left and right items, and its variable; -1 for none.
+    score : ndarray of shape (E,), float64
+    """
+    order = np.argsort(built, kind="stable")
+    first = np.searchsorted(built[order], np.arange(len(items) + 1)).astype(np.int32)
+    left, right, variable = (np.ascontiguousarray(edges[order, i], np.int32) for i in range(3))
+    rule = np.full(len(order), -1, np.int32)
+    forest = Forest(first, left, right, variable, np.ascontiguousarray(score[order], np.float64), rule, items)
+    return restricted(forest, np.ones(len(order), np.bool_))
+
+
+def restricted(forest: Forest, keep: np.ndarray) -> Forest | None:
+    """Return the forest of some edges, without what is part of no derivation of the root; None if it has none left.
 
     Parameters
     ----------
     forest : Forest
     keep : ndarray of shape (E,), bool
-
-    Raises
-    ------
-    ValueError
-        The root has no derivation left.
     """
     kept, number = _alive(forest.first, forest.left, forest.right, keep)
     if number[-1] < 0:
-        raise ValueError("no derivation of the root is left")
+        return None
     items, edges = np.flatnonzero(number >= 0), np.flatnonzero(kept)
     head = np.repeat(np.arange(forest.n_items), np.diff(forest.first))[edges]
     first = np.searchsorted(number[head], np.arange(len(items) + 1)).astype(np.int32)
@@ -142,23 +159,17 @@ def restricted(forest: Forest, keep: np.ndarray) -> Forest:
         forest.variable[edges],
         forest.score[edges],
         forest.rule[edges],
-        forest.state[items],
-        forest.begin[items],
-        forest.end[items],
+        forest.items[items],
     )
 
 
 def pruned(forest: Forest, scores: np.ndarray, threshold: float) -> Forest:
-    """Return the forest of the edges whose marginal is at least a threshold; the best derivation is always kept.
-
-    Raises
-    ------
-    ValueError
-        The forest has no derivation.
-    """
+    """Return the forest of the edges whose marginal is at least a threshold, and of the best derivation."""
     keep = marginals(forest, scores)[1] >= threshold
     keep[best_derivation(forest, scores)[1]] = True
-    return restricted(forest, keep)
+    found = restricted(forest, keep)
+    assert found is not None
+    return found
 
 
 @kernel

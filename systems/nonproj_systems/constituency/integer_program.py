@@ -23,7 +23,7 @@ class Solved(NamedTuple):
     integral : bool
         Whether all variables are 0 or 1.
     status : str
-        Of HiGHS.
+        Status of HiGHS.
     """
 
     value: float

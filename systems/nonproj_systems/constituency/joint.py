@@ -147,7 +147,7 @@ def decode(forest: Forest, trellis: Trellis, options: JointOptions = JointOption
 
     >>> def ints(*values): return np.array(values, np.int32)
     >>> forest = Forest(ints(0, 1, 2, 4), ints(-1, -1, 0, 1), ints(-1, -1, -1, -1), ints(0, 1, -1, -1),
-    ...                 np.array([0.0, -1.0, 0.0, 0.0]), ints(0, 0, 0, 0), ints(0, 1, 2), ints(0, 0, 0), ints(1, 1, 1))
+    ...                 np.array([0.0, -1.0, 0.0, 0.0]), ints(0, 0, 0, 0), np.array([[0, 0, 1], [1, 0, 1], [2, 0, 1]]))
     >>> trellis = Trellis(np.array([0, 2]), np.array([0, 1]), np.array([-5.0, -1.0]), np.zeros((3, 3, 3)))
     >>> found = decode(forest, trellis)
     >>> found.edges, found.value, round(found.bound, 9), found.status

@@ -24,7 +24,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import prune, score
 from nonproj.types import PartSpace, Sentence
 from nonproj_systems.constituency.brackets import Tree
-from nonproj_systems.constituency.hypergraph import Hypergraph, best_derivation, restricted
+from nonproj_systems.constituency.forest import Forest, best_derivation, restricted, variables_of
 from nonproj_systems.constituency.lexicalised import Lexicalised, LexicalisedParser, flat
 from nonproj_systems.relaxation.branch_and_bound import SearchResult, branch_and_bound
 from nonproj_systems.relaxation.primal import from_oracle
@@ -83,28 +83,25 @@ class Instance(NamedTuple):
 
     Attributes
     ----------
-    graph : Hypergraph
-        The lexicalised trees; its arc ``a + 1`` is arc ``a`` of ``parts``.
+    graph : Forest
+        The lexicalised trees; its variables are the arcs of ``parts``.
     parts : PartSpace
         The parts of the dependency parser.
     scores : ndarray of shape (P,), float64
         Their scores, multiplied by gamma.
     options : DualOptions
-        Of the dependency parser, for projective trees with one root.
+        Options of the dependency parser, for projective trees with one root.
     """
 
-    graph: Hypergraph
+    graph: Forest
     parts: PartSpace
     scores: np.ndarray
     options: DualOptions
 
     def phrases(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
         """Oracle: the best lexicalised tree; its solution is the edges of the derivation."""
-        value, edges = best_derivation(self.graph, np.concatenate([[0.0], scores]))
-        arcs = self.graph.arc[edges]
-        chosen = np.zeros(len(scores))
-        chosen[arcs[arcs > 0] - 1] = 1.0
-        return value, chosen, edges
+        value, edges = best_derivation(self.graph, scores)
+        return value, variables_of(self.graph, edges, len(scores)), edges
 
     def dependencies(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
         """Oracle: the best dependency tree; its solution is the tree, int32[N]."""
@@ -126,9 +123,9 @@ class Instance(NamedTuple):
 
     def tree(self, edges: np.ndarray) -> np.ndarray:
         """Return the dependency tree of a derivation, int32[N], -1 for the root."""
-        arcs, heads = self.graph.arc[edges], np.full(len(self.parts.arcs.start) - 1, -1, np.int32)
-        numbers = arcs[arcs > 0] - 1
-        heads[self.parts.arcs.modifier[numbers]] = self.parts.arcs.head[numbers]
+        used, heads = self.graph.variable[edges], np.full(len(self.parts.arcs.start) - 1, -1, np.int32)
+        used = used[used >= 0]
+        heads[self.parts.arcs.modifier[used]] = self.parts.arcs.head[used]
         return heads
 
     @property
@@ -138,13 +135,13 @@ class Instance(NamedTuple):
 
 
 def make_instance(
-    graph: Hypergraph, allowed: np.ndarray, score: Callable[..., Any], types: Any, options: DualOptions
+    graph: Forest, allowed: np.ndarray, score: Callable[..., Any], types: Any, options: DualOptions
 ) -> Instance | None:
     """Return the joint problem over the arcs that both sides allow; None if no tree remains.
 
     Parameters
     ----------
-    graph : Hypergraph
+    graph : Forest
         As `nonproj_systems.constituency.collins_chart.chart` makes it.
     allowed : ndarray of shape (N, N), bool
         The arcs that the dependency parser allows.
@@ -154,19 +151,17 @@ def make_instance(
         The set of part types.
     options : DualOptions
     """
-    n_nodes, allowed = len(allowed), allowed.ravel().copy()
-    allowed[0] = True
-    smaller = restricted(graph, allowed[graph.arc])
+    n_nodes, allowed = len(allowed), np.append(allowed.ravel(), True)
+    smaller = restricted(graph, allowed[graph.variable])
     if smaller is None:
         return None
-    mask = np.zeros(n_nodes * n_nodes, np.bool_)
-    mask[smaller.arc] = True
-    mask[0] = False
-    arcs = arc_space_from_mask(mask.reshape(n_nodes, n_nodes))
-    number = np.zeros(n_nodes * n_nodes, np.int32)
-    number[arcs.head * n_nodes + arcs.modifier] = np.arange(1, len(arcs.head) + 1)
+    mask = np.zeros(n_nodes * n_nodes + 1, np.bool_)
+    mask[smaller.variable] = True
+    arcs = arc_space_from_mask(mask[:-1].reshape(n_nodes, n_nodes))
+    number = np.full(len(mask), -1, np.int32)
+    number[arcs.head * n_nodes + arcs.modifier] = np.arange(len(arcs.head))
     parts = part_space(arcs, types)
-    return Instance(smaller._replace(arc=number[smaller.arc]), parts, score(parts), options)
+    return Instance(smaller._replace(variable=number[smaller.variable]), parts, score(parts), options)
 
 
 @dataclass
@@ -195,14 +190,14 @@ class JointParser:
     exact: bool = False
     rule: Callable[[Progress], float] | None = None
 
-    def instance(self, sentence: Sentence, graph: Hypergraph, alone: np.ndarray) -> Instance:
+    def instance(self, sentence: Sentence, graph: Forest, alone: np.ndarray) -> Instance:
         """Return the joint problem of a sentence.
 
         Parameters
         ----------
         sentence : Sentence
             With tags.
-        graph : Hypergraph
+        graph : Forest
             The trees of Model 1.
         alone : ndarray of shape (n,), int32
             The heads of its best tree.

@@ -22,8 +22,8 @@ from nonproj_systems.constituency.collins_chart import (
 )
 from nonproj_systems.constituency.collins_coarse import Grammar, coarse_grammar, keep_probable
 from nonproj_systems.constituency.collins_trees import without_base_phrases
+from nonproj_systems.constituency.forest import Forest, best_derivation
 from nonproj_systems.constituency.heads import dependencies
-from nonproj_systems.constituency.hypergraph import Hypergraph, best_derivation
 
 THRESHOLDS = (1e-5, 1e-8)
 """Posteriors below which coarse items are pruned; the next one is tried if no tree remains."""
@@ -82,8 +82,8 @@ class LexicalisedParser:
         """The coarse grammar of the model."""
         return coarse_grammar(self.model)
 
-    def chart(self, words: Sequence[str], tags: Sequence[str]) -> Hypergraph | None:
-        """Return all trees of a sentence as a hypergraph; None if there are none.
+    def chart(self, words: Sequence[str], tags: Sequence[str]) -> Forest | None:
+        """Return all trees of a sentence as a forest; None if there are none.
 
         Raises
         ------
@@ -122,13 +122,13 @@ class LexicalisedParser:
         return self.read(graph, edges, score, words, tags)
 
     def read(
-        self, graph: Hypergraph, edges: np.ndarray, score: float, words: Sequence[str], tags: Sequence[str]
+        self, graph: Forest, edges: np.ndarray, score: float, words: Sequence[str], tags: Sequence[str]
     ) -> Lexicalised:
-        """Return the tree of a derivation, as `best_derivation` returns it, of a hypergraph that `chart` made."""
+        """Return the tree of a derivation, as `best_derivation` returns it, of a forest that `chart` made."""
         return Lexicalised(self.tree(graph, edges, words, tags), read_heads(graph, edges, len(words)), score)
 
-    def tree(self, graph: Hypergraph, edges: np.ndarray, words: Sequence[str], tags: Sequence[str]) -> Tree:
-        """Return the tree of a derivation without NPB; the arcs of the hypergraph may be numbered in any way."""
+    def tree(self, graph: Forest, edges: np.ndarray, words: Sequence[str], tags: Sequence[str]) -> Tree:
+        """Return the tree of a derivation without NPB; the arcs of the forest may be numbered in any way."""
         return without_base_phrases(read_tree(graph, edges, words, tags, self.model.symbols))
 
 
@@ -155,20 +155,20 @@ def flat(words: Sequence[str], tags: Sequence[str]) -> Lexicalised:
     return Lexicalised(Tree(TOP, (Tree("FRAG", leaves),)), heads, -np.inf)
 
 
-def read_heads(graph: Hypergraph, edges: np.ndarray, n_words: int) -> np.ndarray:
+def read_heads(graph: Forest, edges: np.ndarray, n_words: int) -> np.ndarray:
     """Return the heads of a derivation, int32[n]."""
     heads = np.full(n_words, -1, np.int32)
-    arcs = graph.arc[edges]
-    arcs = arcs[arcs > 0]
+    arcs = graph.variable[edges]
+    arcs = arcs[arcs >= 0]
     heads[arcs % (n_words + 1) - 1] = arcs // (n_words + 1)
     return heads
 
 
 def read_tree(
-    graph: Hypergraph, edges: np.ndarray, words: Sequence[str], tags: Sequence[str], symbols: Sequence[str]
+    graph: Forest, edges: np.ndarray, words: Sequence[str], tags: Sequence[str], symbols: Sequence[str]
 ) -> Tree:
     """Return the tree of a derivation, with base phrases."""
-    items = graph.items[np.searchsorted(graph.first, edges, side="right") - 1]
+    items = graph.items[graph.items_of(edges)]
     # A layer is a phrase; everything derived below it, up to other layers, is its children from left to right.
     spans = [(int(item[BEGIN]), int(item[END]), symbols[item[SYMBOL]]) for item in items if item[KIND] == LAYER]
     position = 0

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
-from collections import Counter
-from collections.abc import Iterator
 
-from nonproj.errors import DataError, NonprojError, SizeError
-from nonproj_systems.constituency.command import read_given, tell
+from nonproj.cli.values import factor, positive
+from nonproj.errors import DataError, NonprojError
+from nonproj_systems.constituency.command import input_name, parse_lines, read_given, tell
 
 
 def add_arguments(parser) -> None:
@@ -28,7 +26,7 @@ def _add_train(parser) -> None:
     text = "write the trees' dependencies as CoNLL-X, to train the dependency parser with 'nonproj train'"
     add("--conll", metavar="FILE", help=text)
     text = "minimum count: rarer words are treated as unknown (default: 3)"
-    add("--rare", type=_positive, default=3, metavar="N", help=text)
+    add("--rare", type=positive, default=3, metavar="N", help=text)
 
 
 def _add_parse(parser) -> None:
@@ -40,28 +38,10 @@ def _add_parse(parser) -> None:
     add("-d", "--dependencies", metavar="PARSER", help=text)
     add("--tagged", action="store_true", help="input words have tags, as in dog/NN")
     add("--hard", action="store_true", help="constrain Model 1 to the best dependency tree instead of parsing jointly")
-    add("--gamma", type=_weight, metavar="X", help="weight of the dependency parser's scores (default: 0.02)")
+    add("--gamma", type=factor, metavar="X", help="weight of the dependency parser's scores (default: 0.02)")
     text = "maximum number of iterations of the subgradient method per sentence (default: 50)"
-    add("--max-iterations", type=_positive, default=50, metavar="K", help=text)
+    add("--max-iterations", type=positive, default=50, metavar="K", help=text)
     add("--exact", action="store_true", help="close remaining gaps by branch and bound")
-
-
-def _positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
-
-
-def _weight(text: str) -> float:
-    """Return a weight."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a number from 0")
-    return value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -87,25 +67,8 @@ def _train(options: argparse.Namespace) -> int:
 
 
 def _parse(options: argparse.Namespace) -> int:
-    from nonproj.io.files import open_output
-    from nonproj_systems.progress import progress
-
     find = _finder(options)
-    statuses, began = Counter(), time.process_time()
-    with open_output(options.output) as stream:
-        for line, tokens in progress(_sentences(options.input), "parsing", bool(options.quiet)):
-            text = ""
-            if tokens:
-                try:
-                    tree, status = find(*_split(options, line, tokens))
-                except SizeError as error:
-                    raise DataError(_name(options.input), line, str(error)) from None
-                text = str(tree)
-                statuses[status] += 1
-            stream.write(f"{text}\n")
-    found = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    tell(options, f"{statuses.total()} sentences: {found or 'none'}; {time.process_time() - began:.1f} s")
-    return 0
+    return parse_lines(options, lambda line, tokens: find(*_split(options, line, tokens)))
 
 
 def _finder(options: argparse.Namespace):
@@ -162,25 +125,6 @@ def _split(options: argparse.Namespace, line: int, tokens: list[str]) -> tuple[l
         for token, (word, _, tag) in zip(tokens, pairs, strict=True):
             if not word or not tag:
                 text = f"{token!r} has no tag; a word with its tag is expected, as in dog/NN"
-                raise DataError(_name(options.input), line, text)
+                raise DataError(input_name(options), line, text)
         tokens, tags = [word for word, _, _ in pairs], [escaped(tag) for _, _, tag in pairs]
     return [escaped(word) for word in tokens], tags
-
-
-def _name(path: str) -> str:
-    """Return how errors call the input."""
-    return "<stdin>" if path == "-" else path
-
-
-def _sentences(path: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line and its tokens."""
-    from nonproj.io.files import open_input, stream_error, text_lines
-
-    stream, name, closing = open_input(path)
-    number = 0
-    with closing:
-        try:
-            for number, line in enumerate(text_lines(stream), 1):
-                yield number, line.split()
-        except (OSError, UnicodeDecodeError, EOFError) as error:
-            raise stream_error(error, name, number) from None

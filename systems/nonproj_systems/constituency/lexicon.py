@@ -16,7 +16,7 @@ MAX_CACHED = 20_000
 
 
 class LexiconOptions(NamedTuple):
-    """How counts are smoothed.
+    """Options of smoothing.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ _LONGEST_HISTORY = 20
 
 
 class TrainingOptions(NamedTuple):
-    """How a model is trained.
+    """Options of training.
 
     Attributes
     ----------
@@ -59,14 +59,14 @@ class TrainingOptions(NamedTuple):
 
 
 class Model:
-    """What parsing needs; made by `train` or `Model.load`.
+    """A trained model, made by `train` or `Model.load`.
 
     Parameters
     ----------
     rules : mapping of Rule to float
-        How often each rule occurs in the training trees.
+        Count of each rule in the training trees.
     tokens : mapping of str to mapping of Symbol to float
-        How often each word has each tag of the grammar.
+        Count of each word with each tag of the grammar.
     transition : ndarray of shape (T + 1, T + 1, T + 1), float64
         The tagger's; its tags are those of the grammar in alphabetical order.
     options : TrainingOptions
@@ -77,7 +77,7 @@ class Model:
     tagger : Tagger
         Its lexicon also belongs to the coarser grammar.
     lexicon : Lexicon
-        Of the tags of the grammar.
+        Lexicon of the grammar's tags.
     coarse_symbols : ndarray of shape (T,), int64
         The coarser grammar's symbol of each of the tagger's tags.
     refined : list of ndarray of int64

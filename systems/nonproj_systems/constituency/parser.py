@@ -26,7 +26,7 @@ MAX_WORDS = 100
 
 
 class ParsingOptions(NamedTuple):
-    """How sentences are parsed.
+    """Options of parsing.
 
     Attributes
     ----------
@@ -220,12 +220,12 @@ def _without_unused(forest: Forest, trellis: Trellis) -> tuple[Forest, Trellis]:
 
 def tree_of(grammar: Grammar, forest: Forest, edges: np.ndarray, words: Sequence[str]) -> Tree:
     """Return the tree of a derivation, given by its edges from the root down, left before right."""
-    items = np.searchsorted(forest.first, edges, side="right") - 1
+    items = forest.items_of(edges)
     built: list[Built] = []
     for edge, item in zip(edges[::-1].tolist(), items[::-1].tolist(), strict=True):
-        symbol, rule = grammar.symbols[forest.state[item]], int(forest.rule[edge])
+        symbol, rule = grammar.symbols[forest.items[item, 0]], int(forest.rule[edge])
         if forest.left[edge] < 0:
-            built.append(Built(TAG, (Tree(symbol.label, word=words[forest.begin[item]]),)))
+            built.append(Built(TAG, (Tree(symbol.label, word=words[forest.items[item, 1]]),)))
         elif forest.right[edge] < 0:
             built.append(built_by_unary(symbol, grammar.chains[rule - grammar.n_binary], built.pop()))
         else:

@@ -45,7 +45,7 @@ class Annotation(NamedTuple):
     Attributes
     ----------
     horizontal : int
-        How many of the children attached last.
+        Number of children attached last.
     vertical : int
         2: phrases are annotated with their parent; 1: they are not.
     tags : bool

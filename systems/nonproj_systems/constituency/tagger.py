@@ -71,7 +71,7 @@ class Tagger:
     Parameters
     ----------
     lexicon : Lexicon
-        Of the tags.
+        Lexicon of the tags.
     transition : ndarray of shape (T + 1, T + 1, T + 1), float64
         Log-probabilities; see `Trellis`.
     """

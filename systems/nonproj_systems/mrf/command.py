@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 
-from nonproj.io.terminal import unescaped
+from nonproj.cli.values import positive, seconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -15,53 +16,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE.uai", help="a field in UAI format, with functions of one or two variables")
     add("-o", "--output", metavar="OUT.MPE", help="output file of labels, in the UAI result format")
-    text = "auto: message passing, then reduction, variable elimination and clusters (default); "
-    text += "trws: message passing alone; trees: the subgradient method over spanning trees"
-    add("--method", choices=("auto", "trws", "trees"), default="auto", help=text)
+    text = "trws: message passing (default); trees: the subgradient method over spanning trees"
+    add("--method", choices=("trws", "trees"), default="trws", help=text)
     add("--exact", action="store_true", help="close remaining gaps by branch and bound")
-    add("--seconds", type=_seconds, metavar="SECONDS", help="limit on processor time, checked between steps")
-    add("--iterations", type=_positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
+    add(
+        "--seconds",
+        type=seconds,
+        default=math.inf,
+        metavar="SECONDS",
+        help="limit on processor time, checked between steps",
+    )
+    add("--iterations", type=positive, default=1000, metavar="N", help="maximum number of iterations (default: 1000)")
     add("--json", action="store_true", help="print all figures as JSON")
-
-
-def _positive(text: str) -> int:
-    """Return a positive integer."""
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= 10**9):
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    """Return a time."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0.0 < seconds <= 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
-    return seconds
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; scores are natural logarithms of the product of the functions."""
-    from nonproj.errors import ConfigError
-
-    if options.exact and options.method != "auto":
-        raise ConfigError("--exact", f"the method {options.method} cannot branch; use auto")
     from nonproj_systems.mrf.inference import infer
     from nonproj_systems.mrf.uai import read_uai, write_mpe
 
     field = read_uai(options.file)
-    seconds = {} if options.seconds is None else {"seconds": options.seconds}
-    with _Bar(options) as bar:
-        found = infer(
-            field,
-            options.method,
-            exact=options.exact,
-            max_iterations=options.iterations,
-            progress=bar.update,
-            **seconds,
-        )
+    limits = {"seconds": options.seconds, "max_iterations": options.iterations}
+    found = infer(field, options.method, exact=options.exact, **limits)
     if options.output and found.value > float("-inf"):
         write_mpe(found.labels, options.output)
     figures = {
@@ -71,8 +47,7 @@ def run(options: argparse.Namespace) -> int:
         "bound": found.bound,
         "status": found.status,
         "iterations": found.iterations,
-        "clusters": found.clusters,
-        "branches": found.branches,
+        "searched": found.searched,
         "seconds": round(found.seconds, 3),
     }
     # Labels on standard output stay alone there.
@@ -84,27 +59,3 @@ def run(options: argparse.Namespace) -> int:
         lines = [f"{name:<11}{value}" for name, value in figures.items()]
         stream.write("\n".join(lines) + "\n")
     return 0
-
-
-class _Bar:
-    """Bound and value on a terminal."""
-
-    def __init__(self, options: argparse.Namespace):
-        self._bar, self._shown = None, not options.quiet and sys.stderr.isatty()
-
-    def __enter__(self) -> _Bar:
-        if self._shown:
-            from tqdm import tqdm
-
-            self._bar = tqdm(desc="iterations", leave=False, file=unescaped(sys.stderr))
-        return self
-
-    def __exit__(self, *_) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def update(self, bound: float, value: float) -> None:
-        """Show an iteration."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"bound {bound:.6g}, value {value:.6g}", refresh=False)
-            self._bar.update()

@@ -1,4 +1,4 @@
-"""Covers of a field's graph by forests: spanning trees, rows and columns of a grid, chains, single edges.
+"""Covers of a field's graph by forests: spanning trees, or rows and columns of a grid.
 
 Rush and Collins (2012), section 6.2; Komodakis et al. (2011).
 """
@@ -27,7 +27,7 @@ class Forests(NamedTuple):
     edge : ndarray of shape (P,), int64
         The edge to the parent; -1 for a root.
     copy : ndarray of shape (P + 1,), int64
-        Where the states of a position begin among the copies of all states.
+        First copy of each position's states.
     node_share, edge_share : ndarray of shape (P,), float64
         The share of the node's scores, and of those of the edge to the parent, that this forest has.
     reference : ndarray of shape (P,), int64
@@ -56,7 +56,7 @@ def spanning_forests(field: MRF) -> list[np.ndarray]:
     [[0, 1], [2, 0]]
     """
     ends, covered = field.graph.ends, np.zeros(field.n_edges, np.bool_)
-    found = []
+    found: list[np.ndarray] = []
     while not covered.all() or not found:
         order = np.argsort(covered, kind="stable")
         root = np.arange(field.n_nodes).tolist()
@@ -75,35 +75,6 @@ def rows_and_columns(field: MRF) -> list[np.ndarray]:
     return [np.arange(across), np.arange(across, field.n_edges)]
 
 
-def chains(field: MRF) -> list[np.ndarray]:
-    """Return the edges of chains along which node numbers increase, as few as can be through each node.
-
-    The cover of `nonproj_systems.mrf.trws`.  A node without edges is a separate chain.
-    """
-    graph = field.graph
-    waiting: list[list[list[int]]] = [[] for _ in range(field.n_nodes)]
-    found: list[list[int]] = []
-    for i in range(field.n_nodes):
-        for e in graph.incident[graph.start[i] : graph.start[i + 1]].tolist():
-            other = int(graph.ends[e].sum()) - i
-            if other > i:
-                if waiting[i]:
-                    chain = waiting[i].pop()
-                else:
-                    found.append(chain := [])
-                chain.append(e)
-                waiting[other].append(chain)
-    return [np.array(chain, np.int64) for chain in found]
-
-
-def single_edges(field: MRF) -> list[np.ndarray]:
-    """Return each edge as a separate tree: the cover of max-product linear programming."""
-    return list(np.arange(field.n_edges).reshape(-1, 1))
-
-
-COVERS = {"trees": spanning_forests, "rows": rows_and_columns, "chains": chains, "edges": single_edges}
-
-
 def make_forests(field: MRF, cover: list[np.ndarray]) -> Forests:
     """Return forests, each with the nodes of its edges; the first also has the nodes that have no edges.
 
@@ -116,7 +87,8 @@ def make_forests(field: MRF, cover: list[np.ndarray]) -> Forests:
     if not counts.all():
         raise ValueError(f"edge {int(counts.argmin())} is in no forest; each edge must be in one or more")
     alone = np.flatnonzero(np.diff(field.graph.start) == 0)
-    parts = [_order(field, edges, alone if f == 0 else alone[:0], f) for f, edges in enumerate(cover or [[]])]
+    cover = cover or [np.empty(0, np.int64)]
+    parts = [_order(field, edges, alone if f == 0 else alone[:0], f) for f, edges in enumerate(cover)]
     begin = np.cumsum([0, *(len(part[0]) for part in parts)])
     node, parent, edge = (np.concatenate([part[k] for part in parts]) for k in range(3))
     parent = np.where(parent >= 0, parent + np.repeat(begin[:-1], np.diff(begin)), -1)
@@ -127,14 +99,15 @@ def make_forests(field: MRF, cover: list[np.ndarray]) -> Forests:
     return Forests(begin, node, parent, edge, copy, 1.0 / seen[node], edge_share, reference[which])
 
 
-def _order(field: MRF, edges, alone: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _order(field: MRF, edges: np.ndarray, alone: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return nodes, positions of parents and edges to them of one forest, breadth first."""
-    pairs = field.graph.ends[np.asarray(edges, np.int64)].tolist()
+    pairs = field.graph.ends[edges].tolist()
     neighbours: dict[int, list[tuple[int, int]]] = {}
-    for e, (i, j) in zip(np.asarray(edges, np.int64).tolist(), pairs, strict=True):
+    for e, (i, j) in zip(edges.tolist(), pairs, strict=True):
         neighbours.setdefault(i, []).append((j, e))
         neighbours.setdefault(j, []).append((i, e))
-    nodes, parents, used, known = [], [], [], set()
+    nodes: list[int] = []
+    parents, used, known = nodes.copy(), nodes.copy(), set(nodes)
     for root in sorted(neighbours):
         if root in known:
             continue

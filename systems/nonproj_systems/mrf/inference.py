@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from nonproj_systems.mrf.cover import rows_and_columns, spanning_forests
-from nonproj_systems.mrf.decomposition import decompose
 from nonproj_systems.mrf.model import MRF
-from nonproj_systems.mrf.passing import Clock, pass_messages
-from nonproj_systems.mrf.search import Search
-from nonproj_systems.relaxation.solver import Limits
+from nonproj_systems.mrf.oracles import labels_of, local_search, make_problem
+from nonproj_systems.mrf.trws import decode, improve, n_messages, sweep
+from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
+from nonproj_systems.relaxation.primal import best_of
+from nonproj_systems.relaxation.problem import Problem
+from nonproj_systems.relaxation.solver import Limits, solve
 from nonproj_systems.relaxation.steps import Decaying, OncePrimal, Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
 from nonproj_systems.relaxation.trace import Trace
 
-METHODS = ("auto", "trws", "trees")
+METHODS = ("trws", "trees")
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
 """Status: proven optimal; infeasible; a gap remains."""
+
+PATIENCE, PROGRESS = 10, 1e-3
+"""Message passing ends when this number of iterations lowers the bound by less than this share of the gap."""
+
+MAX_NODES = 10**6
+"""Maximum number of nodes of branch and bound."""
 
 
 @dataclass
 class Inference:
-    """What `infer` has found.
+    """Result of `infer`.
 
     Attributes
     ----------
@@ -38,13 +48,13 @@ class Inference:
     status : str
         ``optimal``, ``infeasible`` (proven: all labels are forbidden) or ``open``.
     iterations : int
-        Of message passing (two sweeps each), or of the subgradient method.
-    clusters, branches : int
-        Clusters of three nodes that were added; branches of branch and bound.
+        Iterations of message passing (two sweeps each), or of the subgradient method.
+    searched : int
+        Nodes of branch and bound.
     seconds : float
-        Of processor time.
+        Seconds of processor time.
     trace : Trace
-        Bounds and values of the whole field, before clusters and branches.
+        Bounds and values before branch and bound.
     """
 
     labels: np.ndarray
@@ -53,22 +63,19 @@ class Inference:
     certified: bool = False
     status: str = OPEN
     iterations: int = 0
-    clusters: int = 0
-    branches: int = 0
+    searched: int = 0
     seconds: float = 0.0
     trace: Trace = field(default_factory=Trace)
 
 
 def infer(
     field: MRF,
-    method: str = "auto",
+    method: str = "trws",
     *,
     exact: bool = False,
     seconds: float = np.inf,
     max_iterations: int = 1000,
     tolerance: float = 1e-9,
-    labels=None,
-    progress: Callable[[float, float], object] | None = None,
 ) -> Inference:
     """Return the best labels of a field that can be found, an upper bound, and whether the labels are proven optimal.
 
@@ -76,87 +83,112 @@ def infer(
     ----------
     field : MRF
     method : str
-        ``trws``: sequential tree-reweighted message passing.  ``auto``: the same; then the bound eliminates states,
-        the rest is split into connected parts, and parts with a gap are solved by variable elimination or tightened
-        by clusters.  ``trees``: the subgradient method over spanning trees (over rows and columns of a grid).
+        ``trws``: sequential tree-reweighted message passing.  ``trees``: the subgradient method over spanning trees
+        (over rows and columns of a grid).
     exact : bool
-        Close remaining gaps by branch and bound; needs ``auto``.
+        Close a remaining gap by branch and bound over these trees.
     seconds : float
         Processor seconds after which nothing new is begun.
     max_iterations : int
-        Of message passing on the whole field, or of the subgradient method.
     tolerance : float
-    labels : array-like of shape (V,), int, optional
-        Labels to start from, as those of another method.
-    progress : callable, optional
-        Called with bound and value after each iteration on the whole field.
 
     Raises
     ------
     ValueError
-        If the method is unknown, or ``exact`` is asked of another one than ``auto``.
+        If the method is unknown.
 
     Examples
     --------
     >>> from nonproj_systems.mrf.model import grid
     >>> field = grid(np.random.default_rng(0).normal(size=(20, 20, 3)), np.eye(3))
-    >>> found = infer(field)
+    >>> found = infer(field, exact=True)
     >>> found.status, abs(found.value - field.score(found.labels)) < 1e-9, found.labels.shape
     ('optimal', True, (400,))
     """
     if method not in METHODS:
         raise ValueError(f"the method is {method!r}; one of {', '.join(METHODS)} is expected")
-    if exact and method != "auto":
-        raise ValueError(f"the method {method} cannot be exact; auto can")
-    if labels is not None:
-        field.score(labels)
-        labels = np.array(labels, np.int64).reshape(-1)
-        if np.isneginf(field.graph.unary[field.graph.first[:-1] + labels]).any():
-            labels = None  # no single change leads away from a forbidden state
-    clock, found = Clock(seconds, progress), Inference(np.zeros(field.n_nodes, np.int64), -np.inf, np.inf)
-    if method == "trees":
-        _by_trees(field, found, clock, max_iterations, tolerance)
-    else:
-        state = pass_messages(
-            field, clock, labels=labels, max_iterations=max_iterations, tolerance=tolerance, trace=found.trace
-        )
-        found.bound, found.value, found.labels, found.iterations = (
-            state.bound,
-            state.value,
-            state.labels,
-            state.iterations,
-        )
-        if method == "auto":
-            search = Search(clock, exact=exact, tolerance=tolerance)
-            refined = search.refine(field, state)
-            found.bound, found.value, found.labels = refined.bound, refined.value, refined.labels
-            found.iterations += search.iterations
-            found.clusters, found.branches = search.n_clusters, search.branches
-    return _concluded(field, found, clock, tolerance)
-
-
-def _by_trees(field: MRF, found: Inference, clock: Clock, max_iterations: int, tolerance: float) -> None:
-    """Run the subgradient method over a cover of the graph."""
-    cover = rows_and_columns(field) if field.shape is not None else spanning_forests(field)
-    limits = Limits(max_iterations, tolerance, seconds=clock.seconds)
-
-    def callback(result) -> None:
-        if clock.progress is not None:
-            clock.progress(result.dual_bound, result.primal_value)
-
-    result = decompose(field, cover, OncePrimal(Polyak(), Decaying(1.0)), limits, callback)
-    found.bound, found.labels, found.iterations = result.dual_bound, result.solution, result.iterations
-    found.value, found.trace = result.primal_value, result.trace
-
-
-def _concluded(field: MRF, found: Inference, clock: Clock, tolerance: float) -> Inference:
-    """Round the bound outward, and set the status, from the score of the labels as the field itself has it."""
-    found.value = field.score(found.labels)
-    if found.value > -np.inf:
-        found.bound = max(found.bound, found.value) + field.rounding_error(2 * found.iterations)
-        found.certified = found.bound - found.value <= tolerance * (1.0 + abs(found.value))
-        found.status = OPTIMAL if found.certified else OPEN
-    elif found.bound < field.lowest:
+    began, found = time.process_time(), Inference(np.zeros(field.n_nodes, np.int64), -np.inf, np.inf)
+    limits = Limits(max_iterations, tolerance, seconds=seconds)
+    run = _pass_messages if method == "trws" else _relax
+    run(field, found, limits)
+    found.bound += field.rounding_error(2 * found.iterations) if method == "trws" else 0.0
+    left = seconds - (time.process_time() - began)
+    if exact and left > 0.0 and not _closed(found, tolerance):
+        _search(field, found, Limits(max_iterations, tolerance, seconds=left))
+    if found.value == -np.inf and found.bound < field.lowest:
         found.status, found.bound = INFEASIBLE, -np.inf
-    found.seconds = clock.spent
+    elif _closed(found, tolerance):
+        found.status, found.certified = OPTIMAL, True
+    found.seconds = time.process_time() - began
     return found
+
+
+def _closed(found: Inference, tolerance: float) -> bool:
+    """Return whether the duality gap is closed."""
+    return found.value > -np.inf and found.bound - found.value <= tolerance * (1.0 + abs(found.value))
+
+
+def _pass_messages(field: MRF, found: Inference, limits: Limits) -> None:
+    """Sweep forwards and backwards and decode, until the gap is closed, the bound stalls, or time is up."""
+    graph, began = field.graph, time.process_time()
+    messages, labels = np.zeros(n_messages(graph)), np.zeros(field.n_nodes, np.int64)
+    for i, (a, b) in enumerate(zip(graph.first, graph.first[1:], strict=False)):
+        labels[i] = graph.unary[a:b].argmax()
+    improve(graph, labels)
+    found.labels, found.value = labels.copy(), field.score(labels)
+    while found.iterations < limits.max_iterations:
+        for forward in (True, False):
+            found.bound = min(found.bound, sweep(graph, messages, forward))
+        decode(graph, messages, labels)
+        value = field.score(labels)
+        if value > found.value:
+            found.labels, found.value = labels.copy(), value
+        found.iterations += 1
+        found.bound, spent = max(found.bound, found.value), time.process_time() - began
+        row = {"dual": found.bound, "primal": value, "step": 0.0, "share": 1.0, "calls": 2 * found.iterations}
+        for name, number in (row | {"seconds": spent}).items():
+            found.trace[name].append(number)
+        bounds = found.trace.dual[-1 - PATIENCE :]
+        gap = found.bound - found.value if found.value > -np.inf else abs(found.bound)
+        if _closed(found, limits.tolerance) or spent >= limits.seconds:
+            break
+        if len(bounds) > PATIENCE and bounds[0] - bounds[-1] < PROGRESS * gap:
+            break
+
+
+def _trees(field: MRF) -> Problem:
+    """Return the problem of the rows and columns of a grid, or of spanning trees."""
+    return make_problem(field, rows_and_columns(field) if field.shape is not None else spanning_forests(field))
+
+
+def _method() -> Subgradient:
+    return Subgradient(OncePrimal(Polyak(), Decaying(1.0)))
+
+
+def _relax(field: MRF, found: Inference, limits: Limits) -> None:
+    """Run the subgradient method over trees."""
+    result = solve(_trees(field), _method(), repair=local_search(field), limits=limits)
+    found.labels, found.value, found.bound = result.solution, result.primal_value, result.dual_bound
+    found.iterations, found.trace = result.iterations, result.trace
+
+
+def _search(field: MRF, found: Inference, limits: Limits) -> None:
+    """Close the gap by branch and bound over trees."""
+    problem = _trees(field)
+
+    def known(_: Any) -> tuple[float, np.ndarray]:
+        """Return the best labels known before."""
+        return found.value, found.labels
+
+    result = branch_and_bound(
+        problem,
+        _method(),
+        repair=best_of(known, local_search(field)),
+        limits=limits,
+        node_limits=limits._replace(max_iterations=50),
+        max_nodes=MAX_NODES,
+        seconds=limits.seconds,
+    )
+    labels = labels_of(field, problem, result.solution) if isinstance(result.solution, tuple) else result.solution
+    found.bound, found.searched = min(found.bound, result.dual_bound), result.nodes
+    found.labels, found.value = labels, field.score(labels)

@@ -23,15 +23,15 @@ class Graph(NamedTuple):
     ends : ndarray of shape (E, 2), int64
         The two nodes of each edge.
     table : ndarray of shape (E,), int64
-        Where in ``values`` the table of an edge begins: a row for each state of its first end.
+        Place in ``values`` of the table of each edge: a row for each state of its first end.
     scale : ndarray of shape (E,), float64
-        What the table of an edge is multiplied by.
+        Factor of the table of each edge.
     values : ndarray of float64
         Finite.
     start, incident : ndarray of int64
         The edges of node ``i`` are ``incident[start[i] : start[i + 1]]``, by the number of the other end.
     message : ndarray of shape (E, 2), int64
-        Where the messages to the two ends of an edge begin in an array of all messages.
+        Places of the messages to both ends of each edge in an array of all messages.
     """
 
     first: np.ndarray
@@ -59,7 +59,7 @@ class MRF:
         The score of each pair of states, a row for each state of the edge's first node.  One table may serve for all
         edges.  Minus infinity forbids a pair.
     weights : array-like of shape (E,), optional
-        What the tables are multiplied by.
+        Factors of the tables.
     shape : tuple of int, optional
         Rows and columns, if the field is a grid.
 
@@ -134,7 +134,7 @@ class MRF:
         labels = np.ascontiguousarray(labels, np.int64).reshape(-1)
         if labels.shape != (self.n_nodes,) or ((labels < 0) | (labels >= self.n_states)).any():
             raise ValueError(f"a state for each of {self.n_nodes} nodes is expected, counted from 0")
-        found = _score_labels(self.graph, labels)
+        found = score_labels(self.graph, labels)
         return float(found) if found >= self.lowest else -np.inf
 
     def rounding_error(self, sweeps: int) -> float:
@@ -276,7 +276,7 @@ def incidence(ends: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel
-def _score_labels(graph: Graph, labels: Int64s) -> float:
+def score_labels(graph: Graph, labels: Int64s) -> float:
     """Return the score of labels."""
     total = 0.0
     for i in range(labels.shape[0]):

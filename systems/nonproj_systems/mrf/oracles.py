@@ -1,4 +1,4 @@
-"""Max-product and sum-product on forests, compiled, as oracles of the relaxation library."""
+"""Max-product on forests, compiled, as oracles of the relaxation library."""
 
 from __future__ import annotations
 
@@ -21,47 +21,28 @@ class ForestOracle:
     field : MRF
     forests : Forests
     number : int
-        Which of the forests.
+        Number of the forest.
 
     Notes
     -----
-    All that it returns costs one or two passes over the forest.  Ties go to the lowest states.
+    Ties go to the lowest states.
     """
 
     def __init__(self, field: MRF, forests: Forests, number: int):
         self.field, self.forests, self.number = field, forests, number
         begin, end = forests.begin[number : number + 2].tolist()
-        nodes, self._copy = forests.node[begin:end], forests.copy[begin : end + 1] - forests.copy[begin]
-        first, sizes = field.graph.first[nodes], field.n_states[nodes]
+        self.nodes, self._copy = forests.node[begin:end], forests.copy[begin : end + 1] - forests.copy[begin]
+        first, sizes = field.graph.first[self.nodes], field.n_states[self.nodes]
         self.view = np.repeat(first - self._copy[:-1], sizes) + np.arange(self._copy[-1])
-        self._sizes = sizes
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the maximum, the variables there, and the states of the forest's nodes, int64."""
-        best, labels = np.empty(len(scores)), np.empty(len(self._sizes), np.int64)
+        best, labels = np.empty(len(scores)), np.empty(len(self.nodes), np.int64)
         scores = np.ascontiguousarray(scores, np.float64)
         value = max_product(self.field.graph, self.forests, self.number, scores, best, labels)
         chosen = np.zeros(len(scores))
         chosen[self._copy[:-1] + labels] = 1.0
         return value, chosen, labels
-
-    def max_marginals(self, scores: np.ndarray) -> np.ndarray:
-        """Return the maximum where each variable is 0 and where it is 1, float64[n, 2]; minus infinity if never."""
-        found = np.empty((2, len(scores)))
-        scores = np.ascontiguousarray(scores, np.float64)
-        _both_ways(self.field.graph, self.forests, self.number, scores, 0.0, found)
-        ones = found[0] + found[1]
-        return np.stack([_others(ones, self._copy), ones], axis=1)
-
-    def marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
-        """Return the smoothed maximum and its gradient, by sum-product."""
-        found = np.empty((2, len(scores)))
-        scores = np.ascontiguousarray(scores, np.float64)
-        value = _both_ways(self.field.graph, self.forests, self.number, scores, float(temperature), found)
-        totals = found[0] + found[1]
-        totals -= np.repeat(np.maximum.reduceat(totals, self._copy[:-1]), self._sizes)
-        shares = np.exp(totals / temperature)
-        return value, shares / np.repeat(np.add.reduceat(shares, self._copy[:-1]), self._sizes)
 
 
 def make_problem(field: MRF, cover: list[np.ndarray]) -> Problem:
@@ -89,10 +70,13 @@ def make_problem(field: MRF, cover: list[np.ndarray]) -> Problem:
     return Problem(oracles, len(field.graph.unary), [oracle.view for oracle in oracles])
 
 
-def groups(field: MRF) -> list[np.ndarray]:
-    """Return the variables of each node: the groups of `CoordinateDescent`."""
-    first = field.graph.first
-    return [np.arange(first[i], first[i + 1]) for i in range(field.n_nodes)]
+def labels_of(field: MRF, problem: Problem, solutions: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return the labels, int64[V], of solutions that agree, one of each forest."""
+    labels = np.zeros(field.n_nodes, np.int64)
+    for oracle, states in zip(problem.oracles, solutions, strict=True):
+        assert isinstance(oracle, ForestOracle)
+        labels[oracle.nodes] = states
+    return labels
 
 
 def local_search(field: MRF) -> Repair:
@@ -102,20 +86,10 @@ def local_search(field: MRF) -> Repair:
         """Return the score of the labels, and the labels."""
         chosen = proposal.copies[proposal.problem.reference]
         labels = np.flatnonzero(chosen > 0.5) - field.graph.first[:-1]
-        improve(field.graph, field.graph.unary, labels)
+        improve(field.graph, labels)
         return field.score(labels), labels
 
     return repair
-
-
-def _others(values: np.ndarray, begin: np.ndarray) -> np.ndarray:
-    """Return for each entry the maximum of the other entries of its node; minus infinity if there is no other."""
-    sizes = np.diff(begin)
-    best = np.maximum.reduceat(values, begin[:-1])
-    is_best = values == np.repeat(best, sizes)
-    second = np.maximum.reduceat(np.where(is_best, -np.inf, values), begin[:-1])
-    several = np.add.reduceat(is_best.astype(np.int64), begin[:-1]) > 1
-    return np.where(is_best & ~np.repeat(several, sizes), np.repeat(second, sizes), np.repeat(best, sizes))
 
 
 @kernel
@@ -163,89 +137,3 @@ def max_product(graph: Graph, forests: Forests, number: int, scores: Float64s, b
                 top, chosen = value, x
         labels[p - begin] = chosen
     return total
-
-
-@kernel
-def _both_ways(
-    graph: Graph, forests: Forests, number: int, scores: Float64s, temperature: float, found: Float64s
-) -> float:
-    """Pass messages up and down; ``found[0] + found[1]`` is then the (smoothed) maximum with each state.
-
-    A temperature of 0 is the maximum itself.  ``found[0]`` is what comes from below, own scores included.
-    """
-    begin, end = forests.begin[number], forests.begin[number + 1]
-    offset, total, up, down = forests.copy[begin], 0.0, found[0], found[1]
-    for p in range(begin, end):
-        at, node, share = forests.copy[p] - offset, graph.first[forests.node[p]], forests.node_share[p]
-        for x in range(forests.copy[p + 1] - forests.copy[p]):
-            up[at + x] = share * graph.unary[node + x] + scores[at + x]
-            down[at + x] = 0.0
-    for p in range(end - 1, begin - 1, -1):
-        if forests.parent[p] < 0:
-            at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
-            total += _join(up[at : at + k], temperature)
-        else:
-            _pass_up(graph, forests, p, offset, temperature, up)
-    rest = np.empty(found.shape[1])
-    for p in range(begin, end):
-        q = forests.parent[p]
-        if q >= 0:
-            _pass_down(graph, forests, p, offset, temperature, found, rest)
-        else:
-            # What is outside a tree: the other trees.
-            at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
-            own = _join(up[at : at + k], temperature)
-            for x in range(k):
-                down[at + x] = total - own
-    return total
-
-
-@kernel
-def _pass_up(graph: Graph, forests: Forests, p: int, offset: int, temperature: float, up: Float64s) -> None:
-    """Add the message of a position to its parent."""
-    at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
-    q, e = forests.parent[p], forests.edge[p]
-    to, size = forests.copy[q] - offset, forests.copy[q + 1] - forests.copy[q]
-    step, stride = (size, 1) if graph.ends[e, 0] == forests.node[p] else (1, k)
-    share, row = forests.edge_share[p] * graph.scale[e], np.empty(k)
-    for y in range(size):
-        for x in range(k):
-            row[x] = up[at + x] + share * graph.values[graph.table[e] + y * stride + x * step]
-        up[to + y] += _join(row, temperature)
-
-
-@kernel
-def _pass_down(
-    graph: Graph, forests: Forests, p: int, offset: int, temperature: float, found: Float64s, rest: Float64s
-) -> None:
-    """Write the message from the parent of a position: everything except the message from this position."""
-    up, down = found[0], found[1]
-    at, k = forests.copy[p] - offset, forests.copy[p + 1] - forests.copy[p]
-    q, e = forests.parent[p], forests.edge[p]
-    to, size = forests.copy[q] - offset, forests.copy[q + 1] - forests.copy[q]
-    step, stride = (size, 1) if graph.ends[e, 0] == forests.node[p] else (1, k)
-    share, row, column = forests.edge_share[p] * graph.scale[e], np.empty(k), np.empty(size)
-    for y in range(size):
-        for x in range(k):
-            row[x] = up[at + x] + share * graph.values[graph.table[e] + y * stride + x * step]
-        own = _join(row, temperature)
-        # A state that is forbidden, at the parent or by all states here, stays so.
-        rest[y] = up[to + y] + down[to + y] - own if own > -np.inf else -np.inf
-    for x in range(k):
-        for y in range(size):
-            column[y] = rest[y] + share * graph.values[graph.table[e] + y * stride + x * step]
-        down[at + x] = _join(column[:size], temperature)
-
-
-@kernel
-def _join(values: Float64s, temperature: float) -> float:
-    """Return the maximum, or ``temperature * log(sum(exp(values / temperature)))``."""
-    top = -np.inf
-    for x in range(values.shape[0]):
-        top = max(top, values[x])
-    if temperature == 0.0 or top == -np.inf:
-        return top
-    total = 0.0
-    for x in range(values.shape[0]):
-        total += np.exp((values[x] - top) / temperature)
-    return top + temperature * np.log(total)

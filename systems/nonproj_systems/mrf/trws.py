@@ -2,8 +2,7 @@
 
 The graph is covered by chains along which node numbers increase; a node is in as many of them as it has neighbours on
 its busier side, and its scores are shared evenly among these.  A sweep visits the nodes in order and averages their
-max-marginals over the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.  It
-does what `nonproj_systems.relaxation.coordinate.CoordinateDescent` does over these chains, without recomputing them.
+max-marginals over the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int64s
-from nonproj_systems.mrf.model import Graph
+from nonproj_systems.mrf.model import Graph, score_labels
 
 
 def n_messages(graph: Graph) -> int:
@@ -21,50 +20,44 @@ def n_messages(graph: Graph) -> int:
     return int(sizes[graph.ends].sum())
 
 
-def sweep(graph: Graph, unary: np.ndarray, messages: np.ndarray, forward: bool, slack: np.ndarray) -> float:
+def sweep(graph: Graph, messages: np.ndarray, forward: bool) -> float:
     """Pass messages once along the order of the nodes, or against it; return the upper bound that they prove.
 
     Parameters
     ----------
     graph : Graph
-    unary : ndarray of shape (S,), float64
-        Scores of the states, in place of ``graph.unary``.
     messages : ndarray of shape (`n_messages`,), float64
         Zeros to begin with; changed in place.  The bound holds for any finite messages.
     forward : bool
-    slack : ndarray of shape (S,), float64
-        Filled with how far the bound before this sweep falls, at least, if a node is held at a state; it holds from
-        the third sweep on, when messages of both directions are those of earlier sweeps.
 
     Examples
     --------
     >>> from nonproj_systems.mrf.model import MRF
     >>> field = MRF([[0.0, 1.0], [0.5, 0.0]], [[0, 1]], [[[1.0, 0.0], [0.0, 1.0]]])
-    >>> messages, slack = np.zeros(n_messages(field.graph)), np.zeros(4)
-    >>> sweep(field.graph, field.graph.unary, messages, True, slack)
+    >>> sweep(field.graph, np.zeros(n_messages(field.graph)), True)
     2.0
     """
     work = np.empty((2, int(np.diff(graph.first).max())))
-    return float(_sweep(graph, unary, messages, forward, slack, work))
+    return float(_sweep(graph, messages, forward, work))
 
 
-def decode(graph: Graph, unary: np.ndarray, messages: np.ndarray, forward: bool, labels: np.ndarray) -> float:
+def decode(graph: Graph, messages: np.ndarray, labels: np.ndarray) -> float:
     """Choose the labels node by node, given those before and the messages of those to come; return their score.
 
     ``labels``, int64[V], are changed in place.  `improve` makes them better.
     """
     work = np.empty(int(np.diff(graph.first).max()))
-    _decode(graph, unary, messages, forward, labels, work)
-    return improve(graph, unary, labels)
+    _decode(graph, messages, labels, work)
+    return improve(graph, labels)
 
 
-def improve(graph: Graph, unary: np.ndarray, labels: np.ndarray, max_sweeps: int = 50) -> float:
+def improve(graph: Graph, labels: np.ndarray, max_sweeps: int = 50) -> float:
     """Change labels one at a time while that raises the score (iterated conditional modes); return the score."""
-    return float(_improve(graph, unary, labels, max_sweeps, np.empty(int(np.diff(graph.first).max()))))
+    return float(_improve(graph, labels, max_sweeps, np.empty(int(np.diff(graph.first).max()))))
 
 
 @kernel
-def _sweep(graph: Graph, unary: Float64s, messages: Float64s, forward: bool, slack: Float64s, work: Float64s) -> float:
+def _sweep(graph: Graph, messages: Float64s, forward: bool, work: Float64s) -> float:
     """Pass messages once; return the bound."""
     first, ends, n_nodes, bound = graph.first, graph.ends, graph.first.shape[0] - 1, 0.0
     belief = work[0]
@@ -72,7 +65,7 @@ def _sweep(graph: Graph, unary: Float64s, messages: Float64s, forward: bool, sla
         i = step if forward else n_nodes - 1 - step
         k, ahead, behind = first[i + 1] - first[i], 0, 0
         for x in range(k):
-            belief[x] = unary[first[i] + x]
+            belief[x] = graph.unary[first[i] + x]
         for p in range(graph.start[i], graph.start[i + 1]):
             e = graph.incident[p]
             side = 0 if ends[e, 0] == i else 1
@@ -87,7 +80,6 @@ def _sweep(graph: Graph, unary: Float64s, messages: Float64s, forward: bool, sla
         for x in range(k):
             best = max(best, belief[x])
         for x in range(k):
-            slack[first[i] + x] = best - belief[x]
             belief[x] /= n
         bound += (n - ahead) * best / n
         for p in range(graph.start[i], graph.start[i + 1]):
@@ -122,19 +114,18 @@ def _send(graph: Graph, messages: Float64s, e: int, side: int, k: int, work: Flo
 
 
 @kernel
-def _decode(graph: Graph, unary: Float64s, messages: Float64s, forward: bool, labels: Int64s, work: Float64s) -> None:
+def _decode(graph: Graph, messages: Float64s, labels: Int64s, work: Float64s) -> None:
     """Choose the labels in order; ties go to the lowest state."""
     first, ends, n_nodes = graph.first, graph.ends, graph.first.shape[0] - 1
-    for step in range(n_nodes):
-        i = step if forward else n_nodes - 1 - step
+    for i in range(n_nodes):
         k = first[i + 1] - first[i]
         for x in range(k):
-            work[x] = unary[first[i] + x]
+            work[x] = graph.unary[first[i] + x]
         for p in range(graph.start[i], graph.start[i + 1]):
             e = graph.incident[p]
             side = 0 if ends[e, 0] == i else 1
             other = ends[e, 1 - side]
-            if (other > i) == forward:
+            if other > i:
                 m = graph.message[e, side]
                 for x in range(k):
                     work[x] += messages[m + x]
@@ -158,7 +149,7 @@ def add_conditional(graph: Graph, e: int, side: int, k: int, label: int, work: F
 
 
 @kernel
-def _improve(graph: Graph, unary: Float64s, labels: Int64s, max_sweeps: int, work: Float64s) -> float:
+def _improve(graph: Graph, labels: Int64s, max_sweeps: int, work: Float64s) -> float:
     """Change labels one at a time; return the score."""
     first, ends, n_nodes = graph.first, graph.ends, graph.first.shape[0] - 1
     for _ in range(max_sweeps):
@@ -166,7 +157,7 @@ def _improve(graph: Graph, unary: Float64s, labels: Int64s, max_sweeps: int, wor
         for i in range(n_nodes):
             k = first[i + 1] - first[i]
             for x in range(k):
-                work[x] = unary[first[i] + x]
+                work[x] = graph.unary[first[i] + x]
             for p in range(graph.start[i], graph.start[i + 1]):
                 e = graph.incident[p]
                 side = 0 if ends[e, 0] == i else 1
@@ -179,11 +170,4 @@ def _improve(graph: Graph, unary: Float64s, labels: Int64s, max_sweeps: int, wor
             labels[i] = best
         if not changed:
             break
-    total = 0.0
-    for i in range(n_nodes):
-        total += unary[first[i] + labels[i]]
-    for e in range(ends.shape[0]):
-        i, j = ends[e, 0], ends[e, 1]
-        width = first[j + 1] - first[j]
-        total += graph.scale[e] * graph.values[graph.table[e] + labels[i] * width + labels[j]]
-    return total
+    return score_labels(graph, labels)

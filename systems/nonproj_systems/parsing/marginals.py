@@ -79,7 +79,7 @@ def join_paths(
     temperature : float
         0 for the maximum.
     halves : sequence of int, optional
-        Which half-automata; by default all.
+        Numbers of half-automata; by default all.
 
     Notes
     -----

@@ -1,7 +1,6 @@
-"""Head automata of any kind joined with trees: the two oracles of Koo et al. (2010), figure 1, and a decoder.
+"""Head automata of any kind joined with trees: the two oracles of Koo et al. (2010), figure 1.
 
-`TreeOracle` and `AutomataOracle` are for the methods of `nonproj_systems.relaxation`.  `parse_with_automata` finds the
-best tree by compiled code.
+They are for the methods of `nonproj_systems.relaxation`.
 """
 
 from __future__ import annotations
@@ -13,21 +12,16 @@ import numpy as np
 from nonproj.automata.general import (
     FREE,
     Paths,
-    best_paths,
     check_arc_scores,
     check_automata,
     decode_paths,
     new_paths,
 )
-from nonproj.dual.domain import with_scale
-from nonproj.dual.options import DEFAULTS, SEARCH, DualOptions, SearchOptions, check_options, check_search
-from nonproj.dual.problem import TablesProblem
-from nonproj.dual.search import search
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.trees.arborescence import maximum_arborescence_sparse
 from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree_sparse
-from nonproj.types import ArcSpace, Decoded
+from nonproj.types import ArcSpace
 from nonproj_systems.parsing.marginals import join_paths
 
 if TYPE_CHECKING:
@@ -163,64 +157,3 @@ def smoothed_tree(
     dense[arcs.head, arcs.modifier] = scores / temperature
     found, log_partition = marginals(dense, single_root)
     return temperature * log_partition, found[arcs.head, arcs.modifier]
-
-
-def parse_with_automata(
-    arcs: ArcSpace,
-    automata: HeadAutomata,
-    scores: ArrayLike,
-    options: DualOptions = DEFAULTS,
-    limits: SearchOptions = SEARCH,
-) -> Decoded:
-    """Find the best tree under arc scores and head automata, with a bound and, mostly, a certificate.
-
-    Parameters
-    ----------
-    arcs : ArcSpace
-        The arcs that may be used; some tree must.
-    automata : HeadAutomata
-        Over these arcs.
-    scores : array-like of shape (A,), float64
-        The scores of the arcs.
-    options : DualOptions
-        ``tau`` has no part in it: there are no grandparents.
-    limits : SearchOptions
-        Of branch and bound.
-
-    Returns
-    -------
-    Decoded
-        Where every tree seen was rejected by an automaton: the first one, with the score minus infinity.
-
-    Raises
-    ------
-    ValueError
-        As `best_paths`; if there is no tree, a head's automaton accepts no choice of modifiers, or a limit is out of
-        its range.
-
-    Notes
-    -----
-    Koo et al. (2010), figure 1, and branch and bound over arcs, by the loop and the search of all other decoders.
-
-    Examples
-    --------
-    The root is the best head of every word, but no head may have more than one modifier on a side:
-
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> from nonproj.parts.automaton import head_automata, moves
-    >>> arcs = full_arc_space(2)
-    >>> one_a_side = head_automata(arcs, 2)
-    >>> for q in range(6):
-    ...     moves(one_a_side, q)[0][:, 0, 1] = 0.0
-    >>> found = parse_with_automata(arcs, one_a_side, np.array([4.0, 1.0, 3.0, 1.0]))
-    >>> found.heads, found.score, found.certified
-    (array([0, 1], dtype=int32), 5.0, True)
-    """
-    options, limits = check_options(options), check_search(limits)
-    automata, scores = check_automata(arcs, automata), check_arc_scores(arcs, scores)
-    tables = (automata.initial, automata.final, automata.take, automata.skip)
-    options = with_scale(options, scores, *[values[np.isfinite(values)] for values in tables])
-    found = best_paths(arcs, automata, scores)
-    if found.values.min() == -np.inf:
-        raise ValueError(f"the automaton of head {found.values.argmin()} accepts no choice of modifiers")
-    return search(TablesProblem(arcs, automata, scores, options), options, limits)[0]

@@ -47,14 +47,14 @@ def automaton_paths(parts: PartSpace, first: int) -> tuple[Copies, ConstraintRow
     Parameters
     ----------
     parts : PartSpace
-        Of a set with siblings.
+        Parts of a set with siblings.
     first : int
         The first column of the copies.
 
     Returns
     -------
     Copies
-        What the columns are; their objective coefficients are the scores of the parts.
+        Meaning of the columns; their objective coefficients are the scores of the parts.
     Rows
         The flow out of START under a grandparent is the value of its arc (the grandparent variables of Koo et al. 2010,
         section 4); the flow into a modifier, summed over grandparents, is the value of its arc (``z``).

@@ -156,7 +156,7 @@ def grandparent_rows(
     first : int
         The column of grandparent part 0; the ``G`` parts, are consecutive columns.
     families : iterable of str
-        Of `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
+        Names in `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
     implied : bool
         Whether to keep implied rows: OneGP, GPArc and OneHead imply ArcGP, NoGP and half of GPArc.
 

@@ -8,6 +8,7 @@ the most disagreements (Land and Doig 1960, "An automatic method of solving disc
 from __future__ import annotations
 
 import heapq
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 OPTIMAL, INFEASIBLE, OPEN = "optimal", "infeasible", "open"
-"""How a search ends: proven optimal; no solution; open nodes remain at the limit."""
+"""Outcomes of a search: proven optimal; no solution; open nodes remain at the limit."""
 
 
 @dataclass
@@ -68,6 +69,7 @@ def branch_and_bound(
     limits: Limits = Limits(),  # noqa: B008
     node_limits: Limits = Limits(max_iterations=50),  # noqa: B008
     max_nodes: int = 1000,
+    seconds: float = np.inf,
     start: ArrayLike | None = None,
 ) -> SearchResult:
     """Find the best solution of a problem, and prove it.
@@ -84,6 +86,8 @@ def branch_and_bound(
         Limits of the root node and of the others.
     max_nodes : int
         Maximum number of nodes after the root node.
+    seconds : float
+        Processor seconds after which no node is divided.
     start : array-like, optional
         Multipliers of the root node.
 
@@ -112,10 +116,10 @@ def branch_and_bound(
     >>> round(found.root.dual_bound, 1), found.primal_value, round(found.dual_bound, 9), found.status
     (2.0, 0.0, 0.0, 'optimal')
     """
-    search = _Search(problem, method, repair or Completion(), node_limits)
+    began, search = time.process_time(), _Search(problem, method, repair or Completion(), node_limits)
     root = search.bound(problem, {}, limits, start)
     search.result.root = root
-    search.expand(max_nodes)
+    search.expand(max_nodes, began + seconds)
     return search.conclude()
 
 
@@ -182,14 +186,16 @@ class _Search:
     def record(self) -> None:
         """Record the current proven bound and the incumbent, once all nodes are bounded."""
         result = self.result
-        known = max([result.primal_value, self.fathomed, *(-node[0] for node in self.open)])
+        known = max([result.primal_value, self.fathomed, *(-node[0] for node in self.open[:1])])
         result.bounds.append(max(min([known, *result.bounds[-1:]]), result.primal_value))
         result.incumbents.append(result.primal_value)
 
-    def expand(self, max_nodes: int) -> None:
+    def expand(self, max_nodes: int, end: float) -> None:
         """Branch on the node with the highest bound until none is open, or the limit is reached."""
         self.record()
         while self.open and not self.settled(-self.open[0][0]) and self.result.nodes < max_nodes:
+            if time.process_time() >= end:
+                break
             bound, _, fixed, found = heapq.heappop(self.open)
             self.split(-bound, fixed, found)
             self.record()

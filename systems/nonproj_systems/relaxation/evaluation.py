@@ -28,13 +28,13 @@ class Evaluation:
     value : float
         The maximum of the Lagrangian, as computed.
     dual : float
-        The same rounded outward: an upper bound.
+        Upper bound: the dual value, rounded outward.
     copies : ndarray of shape (C,), float64
         The variables chosen by the oracles, numbered as in `Problem.variable`.
     residual : ndarray of shape (n_multipliers,)
         A subgradient of the dual; see `Problem.residual`.
     projected : ndarray of shape (n_multipliers,)
-        The same without the slack of inequalities whose multiplier is 0.
+        Subgradient without the slack of inequalities whose multiplier is 0.
     solutions : tuple
         The solution of each oracle.
     called : int

@@ -39,7 +39,7 @@ class Constraints(NamedTuple):
     rhs : ndarray of shape (m,)
         The right-hand sides: ``matrix @ x`` is at most them, or equal to them.
     equal : ndarray of shape (m,), bool
-        Which constraints are equalities.  The multipliers of the others are projected to be non-negative.
+        Mask of the constraints that are equalities.  The multipliers of the others are projected to be non-negative.
     """
 
     matrix: Any
@@ -235,19 +235,6 @@ class Problem:
             raise ValueError("the multiplier of an inequality is negative; it must be at least 0 for a bound")
         return multipliers
 
-    def extended(
-        self,
-        oracles: Sequence[Oracle] = (),
-        views: Sequence[Any] = (),
-        constraints: Constraints | Sequence[Constraints] = (),
-        n_variables: int | None = None,
-    ) -> Problem:
-        """Return the problem with more oracles, constraints and variables; `carry` transfers its multipliers."""
-        n_variables = self.n_variables if n_variables is None else n_variables
-        old = _pad(self.constraints, n_variables - self.n_variables)
-        added = [constraints] if isinstance(constraints, Constraints) else list(constraints)
-        return Problem((*self.oracles, *oracles), n_variables, (*self.views, *views), [old, *added])
-
     def fixed(self, values: Mapping[int, int], bonus: float) -> Problem:
         """Return the problem with a bonus for each copy of some variables that has a given value, 0 or 1.
 
@@ -305,8 +292,9 @@ def carry(old: Problem, new: Problem, multipliers: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> from nonproj_systems.relaxation.oracles import Enumerated
-    >>> pair = Problem([Enumerated(np.eye(2), [1.0, 0.0]), Enumerated(np.eye(2), [0.0, 1.0])], 2)
-    >>> more = pair.extended([Enumerated(np.eye(2), [0.0, 0.0])], [[0, 1]], at_most([[1, 1]], [1]))
+    >>> oracles = [Enumerated(np.eye(2), [1.0, 0.0]), Enumerated(np.eye(2), [0.0, 1.0])]
+    >>> pair = Problem(oracles, 2)
+    >>> more = Problem([*oracles, Enumerated(np.eye(2), [0.0, 0.0])], 2, constraints=at_most([[1, 1]], [1]))
     >>> carry(pair, more, np.array([0.5, -0.5]))
     array([ 0.5, -0.5,  0. ,  0. ,  0. ])
     """
@@ -350,11 +338,3 @@ def _stack(constraints: Constraints | Sequence[Constraints], n_variables: int) -
     else:
         matrix = np.vstack([each.matrix for each in given])
     return Constraints(matrix, *(np.concatenate([each[k] for each in given]) for k in (1, 2)))
-
-
-def _pad(constraints: Constraints, n_more: int) -> Constraints:
-    """Return the constraints over more variables, with zero coefficients for the new ones."""
-    if n_more == 0:
-        return constraints
-    matrix = constraints.matrix.toarray() if hasattr(constraints.matrix, "tocsr") else constraints.matrix
-    return constraints._replace(matrix=np.hstack([matrix, np.zeros((len(matrix), n_more))]))

@@ -35,7 +35,7 @@ AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED, 
     "diverged",
     "failed",
 )
-"""How a run ends: the oracles agree and all constraints hold; the duality gap is closed; the bound is not above a known
+"""Outcomes: the oracles agree and all constraints hold; the duality gap is closed; the bound is not above a known
 value; the dual is at its minimum, within the method's tolerance; the method cannot move, perhaps above the minimum;
 iterations, calls or seconds are used up; bounds have not improved for `patience` iterations (early stopping, Rush and
 Collins 2012, section 7.4); the callback ended the run; the dual is unbounded, so that no solution satisfies all
@@ -107,7 +107,7 @@ class RelaxationResult:
     certified : bool
         Whether the solution is proven optimal: agreed, or the duality gap closed.
     status : str
-        How the run ended: ``AGREED``, ``CLOSED``, ``FATHOMED``, ``CONVERGED``, ``STALLED``, ``LIMIT``, ``EARLY``,
+        Outcome of the run: ``AGREED``, ``CLOSED``, ``FATHOMED``, ``CONVERGED``, ``STALLED``, ``LIMIT``, ``EARLY``,
         ``CALLBACK``, ``DIVERGED`` or ``FAILED``.
     iterations, calls : int
         Iterations, and calls of oracles.
@@ -149,7 +149,7 @@ class Iteration(NamedTuple):
     stalled : bool
         Whether this iteration's dual value does not lower the bound.
     squared_norm : float
-        That of the projected subgradient.
+        Squared norm of the projected subgradient.
     """
 
     evaluation: Evaluation

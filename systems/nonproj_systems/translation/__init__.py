@@ -10,7 +10,7 @@
 - `template`: the search graph of the relaxed problem
 - `coverage`: sets of translated words, and whether they can be completed
 - `graph`: search graphs, their best paths, pruning by max-marginals
-- `refinement`: graphs that count some words exactly; the guided search for valid derivations
+- `refinement`: graphs that count some words exactly
 - `decoding`: the relaxation, its tightening, and the result with its certificate
 - `translator`: a sentence in, its translation and certificate out
 - `stack`: stack decoding, for comparison

@@ -8,6 +8,7 @@ import logging
 import time
 from contextlib import nullcontext
 
+from nonproj.cli.values import positive
 from nonproj.errors import ConfigError, DataError, SizeError
 from nonproj.io.files import open_output
 from nonproj_systems.progress import progress
@@ -63,13 +64,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.action:
         raise ConfigError("translate", "an action is expected: train or decode")
     return {"train": _train, "decode": _decode}[options.action](options)
-
-
-def positive(text: str) -> int:
-    """Return a positive integer."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
-    return int(text)
 
 
 def _train(options: argparse.Namespace) -> int:

@@ -19,22 +19,19 @@ from nonproj_systems.relaxation.subgradient import Subgradient
 from nonproj_systems.relaxation.tightening import tighten
 from nonproj_systems.translation.graph import Graph, best_derivation, phrase_bonus, prune
 from nonproj_systems.translation.instance import Instance, score_derivation
-from nonproj_systems.translation.refinement import refine, search
+from nonproj_systems.translation.refinement import refine
 from nonproj_systems.translation.stack import decode_by_stacks
 from nonproj_systems.translation.template import make_graph
 
-SEARCH_EVERY = 10
-"""Iterations between two guided searches for a valid derivation."""
-
-WIDER = 8
-"""Factor on the beam width of the guided search between two rounds."""
+WIDER = (1, 10, 100)
+"""Factors on the beam of the stack decoder, until it finds a derivation."""
 
 EXACT, GAP, INFEASIBLE = "exact", "gap", "infeasible"
 """The derivation is proven optimal; it is the best one found, with a gap to the bound; there is no derivation."""
 
 
 class DecodingOptions(NamedTuple):
-    """How a sentence is decoded.
+    """Options of decoding.
 
     Attributes
     ----------
@@ -49,9 +46,7 @@ class DecodingOptions(NamedTuple):
     spans : bool
         Whether the first round of tightening also forbids phrases that overlap the span translated just before.
     beam : int
-        Of the stack decoder that finds the first derivation; 0 for none.
-    width : int
-        Of the guided search for valid derivations; 0 for none.
+        Beam of the stack decoder that finds the first derivation; 0 for none.
     max_arcs : int
         A graph that would be larger is not tightened; the next round continues with more iterations.
     tolerance : float
@@ -64,7 +59,6 @@ class DecodingOptions(NamedTuple):
     words: int = 3
     spans: bool = True
     beam: int = 10
-    width: int = 4
     max_arcs: int = 4_000_000
     tolerance: float = 1e-9
 
@@ -88,7 +82,7 @@ class Decoded:
     counted : list of list of int
         The words that are counted exactly in each round of tightening.
     rounds : list of RelaxationResult
-        What the relaxation found: first without, then with tightening; with traces.
+        Results of the relaxation: first without, then with tightening; with traces.
     """
 
     derivation: list[int]
@@ -111,54 +105,50 @@ class Derivations:
 
     Attributes
     ----------
-    scores : ndarray of shape (N,), float64
-        The last scores.
     disputes : ndarray of shape (N,), int64
-        How often each word was not translated once.
+        Number of times that each word was not translated exactly once.
     """
 
     def __init__(self, instance: Instance, graph: Graph):
         self.instance, self.graph = instance, graph
-        self.scores, self.disputes = np.zeros(instance.n_words), np.zeros(instance.n_words, np.int64)
+        self.disputes = np.zeros(instance.n_words, np.int64)
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the maximum, the counts of source words, and the derivation."""
         instance = self.instance
         bonus = phrase_bonus(instance.start, instance.end, scores)
         value, counts, derivation = best_derivation(self.graph, bonus, instance.start, instance.end, instance.n_words)
-        self.scores = scores
         self.disputes += counts != 1.0
         return float(value), counts, derivation
 
 
 class Incumbent:
-    """Primal heuristic: the best valid derivation so far, from the oracle and from the guided search."""
+    """Primal heuristic: the best valid derivation so far.
 
-    def __init__(self, oracle: Derivations, width: int):
-        self.oracle, self.width = oracle, width
-        self.value, self.derivation, self._calls = -np.inf, None, 0
+    Parameters
+    ----------
+    instance : Instance
+    beam : int
+        Beam of the stack decoder that finds the first one; 0 for none.
+    """
+
+    def __init__(self, instance: Instance, beam: int):
+        self.instance, self.value, self.derivation = instance, -np.inf, None
+        for factor in WIDER if beam else ():
+            first = decode_by_stacks(instance, factor * beam)
+            if len(first):
+                self.update(first)
+                break
 
     def __call__(self, proposal: Proposal) -> tuple[float, np.ndarray | None]:
         """Return its score and the derivation."""
         if proposal.own > -np.inf:
             self.update(proposal.solutions[0])
-        elif self._calls % SEARCH_EVERY == 0:
-            self.search(self.oracle.scores, self.width)
-        self._calls += 1
         return self.value, self.derivation
-
-    def search(self, scores: np.ndarray, width: int) -> None:
-        """Look for a better derivation, guided by multipliers as scores of source words."""
-        oracle = self.oracle
-        if width == 0:
-            return
-        found = search(oracle.graph, oracle.instance, scores, self.value + scores.sum(), width)
-        if len(found):
-            self.update(found)
 
     def update(self, derivation: np.ndarray) -> None:
         """Keep a valid derivation if it is better."""
-        value = score_derivation(self.oracle.instance, derivation)
+        value = score_derivation(self.instance, derivation)
         if value > self.value or self.derivation is None:
             self.value, self.derivation = value, derivation
 
@@ -175,7 +165,6 @@ class _Tightening:
         known = {word for words in self.counted for word in words}
         if len(known) == oracle.instance.n_words:
             return None
-        self.incumbent.search(scores, WIDER * options.width)
         value = self.incumbent.value
         slack = 1e-9 * (1.0 + abs(value)) if value > -np.inf else 0.0
         least = value + scores.sum() - slack
@@ -189,8 +178,7 @@ class _Tightening:
         self.infeasible = not len(graph.source)
         if self.infeasible:
             return None
-        self.incumbent.oracle = Derivations(oracle.instance, graph)
-        return Problem([self.incumbent.oracle], problem.n_variables, constraints=problem.constraints)
+        return Problem([Derivations(oracle.instance, graph)], problem.n_variables, constraints=problem.constraints)
 
 
 def choose_words(disputes: np.ndarray, known: set[int], most: int) -> list[int]:
@@ -245,10 +233,7 @@ def decode(instance: Instance, options: DecodingOptions = DecodingOptions()) -> 
     except ValueError:
         return Decoded([], -np.inf, -np.inf, False, INFEASIBLE, 0)
     problem = Problem([oracle], n_words, constraints=equal_to(np.eye(n_words), np.ones(n_words)))
-    incumbent = Incumbent(oracle, options.width)
-    first = decode_by_stacks(instance, options.beam) if options.beam else []
-    if len(first):
-        incumbent.update(first)
+    incumbent = Incumbent(instance, options.beam)
     separation = _Tightening(incumbent, options)
     limits = Limits(options.iterations, options.tolerance, grace=0, patience=options.patience)
     method = Subgradient(OncePrimal(Polyak(), Decaying(1.0, 0.5)))

@@ -1,4 +1,4 @@
-"""What there is to decode for one sentence: phrases with scores, a language model, and distortion."""
+"""The decoding problem of a sentence: phrases with scores, a language model, and distortion."""
 
 from __future__ import annotations
 

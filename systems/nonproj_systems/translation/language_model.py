@@ -215,7 +215,7 @@ def make_automaton(bigrams: np.ndarray, trigrams: np.ndarray, scores, backoffs) 
         As numbers: the first word times `MAX_WORDS` plus the second, and so on.  The first and last two words of a
         trigram are bigrams.
     scores : sequence of three ndarray of float64
-        Of words, bigrams and trigrams.
+        Scores of words, bigrams and trigrams.
     backoffs : sequence of two ndarray of float64
         Scores of backing off from each word, and from each bigram.
 

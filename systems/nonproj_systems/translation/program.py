@@ -19,7 +19,7 @@ def solve_program(
     ----------
     instance : Instance
     graph : Graph
-        Of the relaxed problem, or a tighter one.
+        Graph of the relaxed problem, or a tighter one.
     integer : bool
         False for the linear program, whose optimum is the lowest bound that Lagrange multipliers give (Chang and
         Collins 2011); then there is no derivation.

@@ -1,7 +1,7 @@
-"""Graphs that keep track of more: words counted exactly, spans; and a guided search for valid derivations.
+"""Graphs that keep track of more: words counted exactly, and spans.
 
-Both run over the nodes of a graph in their order, and split each node by what the paths to it have translated.  With
-the best score from each node to the end, paths that cannot score as much as a known derivation are left out.
+The nodes of a graph are split, in their order, by what the paths to them have translated.  With the best score from
+each node to the end, paths that cannot score as much as a known derivation are left out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import numpy as np
 
 from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int32s, Int64s
-from nonproj_systems.translation.coverage import can_complete, coverage
 from nonproj_systems.translation.graph import Graph, backward, phrase_bonus
 from nonproj_systems.translation.instance import Instance
 
@@ -203,79 +202,3 @@ def refine(
         graph, bonus, float(threshold), backward(graph, bonus), phrases, complete, bool(spans), int(max_arcs)
     )
     return Graph(*arrays) if fits else None
-
-
-@kernel
-def _search(
-    graph: Graph, instance: Instance, bonus: Float64s, behind: Float64s, threshold: float, width: int
-) -> Int64s:
-    """Return the best valid derivation that a search of some width finds, int64[L], empty if it finds none.
-
-    Each node keeps the coverages of its best paths, at most ``width`` of them.
-    """
-    arc_start, source, score, option = graph
-    size, n_words = len(arc_start) - 1, instance.n_words
-    value = np.full((size, width), -np.inf)
-    low, high = np.zeros((size, width), np.uint64), np.zeros((size, width), np.uint64)
-    back, count = np.zeros((size, width), np.int64), np.zeros(size, np.int64)
-    value[0, 0], count[0] = 0.0, 1
-    masks = coverage(instance.start, instance.end)
-    for v in range(1, size):
-        for arc in range(arc_start[v], arc_start[v + 1]):
-            u, o = source[arc], option[arc] - 1
-            gain = score[arc] + bonus[option[arc]]
-            for k in range(count[u]):
-                total, a, b = value[u, k] + gain, low[u, k], high[u, k]
-                if total + behind[v] < threshold or (count[v] == width and total <= value[v, width - 1]):
-                    break  # later paths score less
-                if o >= 0:
-                    if a & masks[o, 0] or b & masks[o, 1]:
-                        continue
-                    a, b = a | masks[o, 0], b | masks[o, 1]
-                    if not can_complete(a, b, instance.end[o], n_words, instance.limit):
-                        continue
-                at = count[v]
-                for i in range(count[v]):
-                    if low[v, i] == a and high[v, i] == b:
-                        at = i
-                        break
-                if at < count[v] and total <= value[v, at]:
-                    continue
-                at = min(at, width - 1)
-                count[v] = max(count[v], at + 1)
-                while at > 0 and value[v, at - 1] < total:
-                    value[v, at], low[v, at], high[v, at] = value[v, at - 1], low[v, at - 1], high[v, at - 1]
-                    back[v, at] = back[v, at - 1]
-                    at -= 1
-                value[v, at], low[v, at], high[v, at], back[v, at] = total, a, b, arc * width + k
-    found, length = np.zeros(n_words + 1, np.int64), 0
-    v, k = size - 1, 0
-    if count[v] == 0:
-        return found[:0].copy()
-    while v > 0:
-        arc, k = back[v, k] // width, back[v, k] % width
-        if option[arc] > 0:
-            found[length] = option[arc] - 1
-            length += 1
-        v = source[arc]
-    return found[:length][::-1].copy()
-
-
-def search(graph: Graph, instance: Instance, scores, threshold: float = -np.inf, width: int = 4) -> np.ndarray:
-    """Return a good derivation that translates each word once, int64[L]; empty if none is found.
-
-    A beam search on the graph, guided by the exact scores of the relaxed problem from each node to the end.
-
-    Parameters
-    ----------
-    graph : Graph
-    instance : Instance
-    scores : ndarray of shape (N,), float64
-        Lagrange multipliers, as scores of source words.
-    threshold : float
-        Leave out paths that score less, multipliers included.
-    width : int
-        Paths that each node keeps, of different coverage.
-    """
-    bonus = phrase_bonus(instance.start, instance.end, np.asarray(scores, np.float64))
-    return _search(graph, instance, bonus, backward(graph, bonus), float(threshold), int(width))

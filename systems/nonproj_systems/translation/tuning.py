@@ -57,7 +57,7 @@ def tune(
     source, target : sequence of sequence of str
         Tokens of sentence pairs that are not those of training.
     beam : int
-        Of the stack decoder.
+        Beam of the stack decoder.
     steps : sequence of float
         One for each round.
     log : callable

@@ -3,14 +3,8 @@
 - `instance`: problems, read from files of TSPLIB95
 - `distances`: the distances of TSPLIB95
 - `one_tree`: minimum 1-trees of dense graphs, and the marginal cost of each edge
-- `preconditioner`: directions for cities in clusters
-- `ascent`: Held and Karp's bound by the subgradient method, compiled, and as a problem of `nonproj_systems.relaxation`
+- `oracle`: Held and Karp's relaxation as a problem of `nonproj_systems.relaxation`
 - `heuristic`: tours by iterated local search
-- `sparse`: minimum 1-trees and the subgradient method on sparse graphs, with forced and forbidden edges and cuts
-- `fixing`: edges fixed by degrees, subtours and reduced costs
-- `search`: branch and bound
-- `separation`: violated subtour, blossom and comb inequalities
-- `cutting`: cuts for the Lagrangian, and their multipliers, by linear programs
 - `solver`: from a problem to a proven tour
 - `output`: results as text, data, tour files and pictures
 - `command`: the command ``nonproj-systems tsp``

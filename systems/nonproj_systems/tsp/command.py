@@ -7,8 +7,8 @@ import json
 import math
 import sys
 
-from nonproj.errors import ConfigError, DependencyError, needs, one_line
-from nonproj.io.terminal import unescaped
+from nonproj.cli.values import positive, seconds
+from nonproj.errors import ConfigError, DependencyError, needs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,34 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--picture", metavar="PNG", help="draw the tour, the 1-tree and the course of the bound; for one FILE only")
     add("--json", action="store_true", help="print results, tours included, as lines of JSON")
     text = "limit on processor time per problem; the best tour and bound found are reported (default: none)"
-    add("--seconds", type=_seconds, default=math.inf, metavar="S", help=text)
+    add("--seconds", type=seconds, default=math.inf, metavar="S", help=text)
     add(
         "--kicks",
-        type=_count,
+        type=positive,
         default=1000,
         metavar="K",
         help="number of kicks of the local search per city (default: 1000)",
     )
-    add("--no-cuts", action="store_true", help="1-trees only, without cuts from linear programs")
-    add("--seed", type=_count, default=1, metavar="N", help="seed of the local search (default: 1)")
-
-
-def _seconds(text: str) -> float:
-    """Return a time."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1.0
-    if not 0.0 <= seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
-    return seconds
-
-
-def _count(text: str) -> int:
-    """Return a number that may be 0."""
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 999999999")
-    return int(text)
+    add("--seed", type=positive, default=1, metavar="N", help="seed of the local search (default: 1)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -63,12 +44,11 @@ def run(options: argparse.Namespace) -> int:
             import matplotlib  # noqa: F401
         except ImportError:
             raise DependencyError(needs("--picture needs", "matplotlib", "pictures", of="nonproj-systems")) from None
-    limits = Options(options.seconds, kicks=options.kicks, cuts=not options.no_cuts, seed=options.seed)
+    limits = Options(options.seconds, kicks=options.kicks, seed=options.seed)
     for path in options.files:
         instance = read(path)
         name = instance.name or path
-        with _Bar(name, options.quiet) as bar:
-            result = solve(instance, limits, bar)
+        result = solve(instance, limits)
         line = json.dumps(as_data(name, result)) if options.json else describe(name, result)
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
@@ -77,28 +57,3 @@ def run(options: argparse.Namespace) -> int:
         if options.picture:
             save_picture(options.picture, instance, result)
     return 0
-
-
-class _Bar:
-    """Shows nodes, bound and length on a terminal while a problem is solved."""
-
-    def __init__(self, name: str, quiet: bool):
-        self._name, self._bar = name, None
-        self._shown = not quiet and sys.stderr.isatty()
-
-    def __enter__(self):
-        if self._shown:
-            from tqdm import tqdm
-
-            self._bar = tqdm(desc=one_line(self._name), unit=" nodes", leave=False, file=unescaped(sys.stderr))
-        return self
-
-    def __exit__(self, *details):
-        if self._bar is not None:
-            self._bar.close()
-
-    def __call__(self, result) -> None:
-        """Show the result so far."""
-        if self._bar is not None:
-            self._bar.set_postfix_str(f"length {result.value}, bound {result.bound:.1f}", refresh=False)
-            self._bar.update(result.nodes - self._bar.n)

@@ -20,19 +20,25 @@ ALLOWANCE = 0.003
 
 
 @kernel
+def _flip(tour: Int64s, place: Int64s, first: int, size: int) -> None:
+    """Reverse the nodes at ``size`` places from place ``first`` on."""
+    n = len(tour)
+    for k in range(size // 2):
+        i, j = (first + k) % n, (first + size - 1 - k) % n
+        a, b = tour[i], tour[j]
+        tour[i], tour[j] = b, a
+        place[b], place[a] = i, j
+
+
+@kernel
 def _reverse(tour: Int64s, place: Int64s, first: int, last: int) -> None:
     """Reverse the tour from place ``first`` forward to place ``last``, or all the rest of it if that is shorter."""
     n = len(tour)
     size = (last - first) % n + 1
     if 2 * size > n:
-        first, last = (last + 1) % n, (first - 1) % n
-        size = n - size
-    for _ in range(size // 2):
-        a, b = tour[first], tour[last]
-        tour[first], tour[last] = b, a
-        place[b], place[a] = first, last
-        first = first + 1 if first + 1 < n else 0
-        last = last - 1 if last > 0 else n - 1
+        _flip(tour, place, last + 1, n - size)
+    else:
+        _flip(tour, place, first, size)
 
 
 @kernel
@@ -86,47 +92,29 @@ def _or_opt(weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, a: int) 
                         continue
                     gain = removed - weights[a, c] - weights[end, d] + weights[c, d]
                     if gain > 0:
-                        _move(tour, place, a, end, c, d, side, size)
+                        low = place[a] if side == 0 else place[end]
+                        first = c if (place[d] - place[c]) % n == 1 else d
+                        _move(tour, place, low, size, (place[first] - low) % n, (first == c) == (side == 0))
                         return gain, before, after, end, c, d
     return 0, a, a, a, a, a
 
 
 @kernel
-def _move(tour: Int64s, place: Int64s, a: int, end: int, c: int, d: int, side: int, size: int) -> None:
-    """Move the segment from ``a`` to ``end``, of some size, between ``c`` and ``d``, with ``a`` beside ``c``."""
+def _move(tour: Int64s, place: Int64s, low: int, size: int, ahead: int, keep: bool) -> None:
+    """Move the segment at ``size`` places from ``low`` on behind the node ``ahead`` places from there, or reversed."""
     n = len(tour)
-    segment = np.empty(SEGMENT, tour.dtype)
-    step = 1 if side == 0 else n - 1
-    at = place[a]
-    for k in range(size):
-        segment[k] = tour[at]
-        at = (at + step) % n
-    low = place[a] if side == 0 else place[end]
-    # Close the gap towards c and d, along the shorter way.
-    ahead = (place[c] - low) % n
-    first = c if (place[d] - place[c]) % n == 1 else d  # the one of c and d that comes first
-    if ahead <= n // 2 + size:
-        at = low
-        while True:
-            node = tour[(at + size) % n]
-            tour[at], place[node] = node, at
-            at = (at + 1) % n
-            if node == first:
-                break
+    rest = ahead + 1 - size
+    if 2 * ahead <= n + size:
+        _flip(tour, place, low, rest + size)
+        _flip(tour, place, low, rest)
+        low += rest
     else:
-        at = (low + size - 1) % n
-        second = d if first == c else c
-        while True:
-            node = tour[(at - size) % n]
-            tour[at], place[node] = node, at
-            at = (at - 1) % n
-            if node == second:
-                break
-        at = (at - size + 1) % n
-    for k in range(size):
-        node = segment[k] if first == c else segment[size - 1 - k]
-        tour[at], place[node] = node, at
-        at = (at + 1) % n
+        rest = n - ahead - 1
+        low = (low - rest) % n
+        _flip(tour, place, low, rest + size)
+        _flip(tour, place, low + size, rest)
+    if keep:
+        _flip(tour, place, low, size)
 
 
 @kernel
@@ -235,22 +223,12 @@ def _iterate(weights: Int64s, near: Int64s, tour: Int64s, kicks: int, target: in
     return best_length, done
 
 
-def neighbour_lists(marginal: np.ndarray, weights: np.ndarray, size: int = NEIGHBOURS) -> np.ndarray:
-    """Return for each node some neighbours of the lowest marginal, nearest first: int64[n, size].
-
-    Half of them are of the lowest marginal, the others the nearest of the rest.
-    """
-    n = len(weights)
-    size = min(size, n - 1)
-    key = marginal + weights * 1e-9
-    np.fill_diagonal(key, np.inf)
-    by_marginal = np.argsort(key, axis=1, kind="stable")[:, : (size + 1) // 2]
+def neighbour_lists(weights: np.ndarray, size: int = NEIGHBOURS) -> np.ndarray:
+    """Return the nearest nodes of each node, nearest first: int64[n, size]."""
     distance = weights.astype(np.float64)
     np.fill_diagonal(distance, np.inf)
-    np.put_along_axis(distance, by_marginal, -np.inf, axis=1)
-    chosen = np.argsort(distance, axis=1, kind="stable")[:, :size]
-    order = np.argsort(np.take_along_axis(weights, chosen, 1), axis=1, kind="stable")
-    return np.ascontiguousarray(np.take_along_axis(chosen, order, 1))
+    order = np.argsort(distance, axis=1, kind="stable")
+    return np.ascontiguousarray(order[:, : min(size, len(weights) - 1)])
 
 
 def nearest_neighbour_tour(weights: np.ndarray, start: int = 0) -> np.ndarray:
@@ -288,7 +266,7 @@ def search_tour(
     >>> from nonproj_systems.tsp.instance import make_instance
     >>> points = np.array([0, 7, 1, 6, 2, 5, 3, 4])
     >>> line = make_instance(np.abs(points[:, None] - points))
-    >>> search_tour(line, neighbour_lists(line.weights.astype(float), line.weights), 10)[0]
+    >>> search_tour(line, neighbour_lists(line.weights), 10)[0]
     14
     """
     tour = nearest_neighbour_tour(instance.weights) if start is None else np.array(start, np.int64)

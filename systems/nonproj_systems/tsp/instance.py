@@ -41,7 +41,7 @@ class Instance(NamedTuple):
     weights : ndarray of shape (n, n), int64
         Symmetric, 0 on the diagonal.
     points : ndarray of shape (n, 2), float64, or None
-        Where to draw the cities.
+        Positions at which the cities are drawn.
     """
 
     name: str

@@ -29,10 +29,9 @@ def describe(name: str, result: TourResult) -> str:
         gap = 100.0 * (result.value - result.bound) / max(abs(result.value), 1)
         proof = f"bound {result.bound:.1f}, gap {gap:.2f} % ({result.status})"
     share = f" ({100.0 * result.root_bound / result.value:.2f} %)" if result.value > 0 else ""
-    cuts = f", {result.cuts} cuts" if result.cuts else ""
     return (
         f"{one_line(name)}: length {result.value}, {proof}; Held-Karp bound {result.root_bound:.1f}{share}; "
-        f"{result.nodes} nodes{cuts}, {result.seconds:.1f} s"
+        f"{result.nodes} nodes, {result.seconds:.1f} s"
     )
 
 
@@ -45,10 +44,8 @@ def as_data(name: str, result: TourResult) -> dict[str, Any]:
         "bound": result.bound,
         "status": result.status,
         "root_bound": result.root_bound,
-        "heuristic_length": result.heuristic_value,
-        "iterations": result.iterations,
+        "iterations": len(result.course),
         "nodes": result.nodes,
-        "cuts": result.cuts,
         "seconds": round(result.seconds, 3),
         "tour": (result.tour + 1).tolist(),
     }
@@ -92,8 +89,8 @@ def plot(instance: Instance, result: TourResult, axes=None):
     ImportError
         If ``axes`` are not given and matplotlib is not installed.
     """
-    from nonproj_systems.tsp.ascent import evaluate
     from nonproj_systems.tsp.one_tree import edges_of
+    from nonproj_systems.tsp.oracle import evaluate
 
     if axes is None:
         try:

@@ -1,35 +1,34 @@
-"""Proven optimal tours: Held and Karp's bound, local search, fixed edges, branch and bound, and cuts if needed."""
+"""Proven optimal tours: Held and Karp's bound, local search, and branch and bound over the edges that may matter."""
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from nonproj.kernels.kernel import compiling
-from nonproj_systems.tsp.ascent import GRID, ascend, evaluate, on_grid, root_steps
+from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
+from nonproj_systems.relaxation.primal import Proposal
+from nonproj_systems.relaxation.solver import Limits
+from nonproj_systems.relaxation.solver import solve as relax
+from nonproj_systems.relaxation.steps import Polyak
+from nonproj_systems.relaxation.subgradient import Subgradient
 from nonproj_systems.tsp.heuristic import neighbour_lists, search_tour
 from nonproj_systems.tsp.instance import Instance
-from nonproj_systems.tsp.preconditioner import by_clusters
-from nonproj_systems.tsp.search import Stack, search
-from nonproj_systems.tsp.sparse import NO_CUTS, Cuts, Graph, make_graph
+from nonproj_systems.tsp.one_tree import OneTree, edges_of
+from nonproj_systems.tsp.oracle import degree_problem, evaluate
 
-OPTIMAL, LIMIT, STOPPED = "optimal", "limit", "stopped"
-"""How a search ends: the tour is proven optimal; the limit of time or nodes is reached; the callback said so."""
+OPTIMAL, LIMIT = "optimal", "limit"
+"""Outcomes of a search: the tour is proven optimal; the limit of time or nodes is reached."""
 
-PLAIN_NODES = 1000
-"""Nodes of the search before cuts are looked for."""
+ROOT_ITERATIONS, NODE_ITERATIONS = 1000, 30
+"""Iterations of the subgradient method at the root, and at each node of branch and bound."""
 
-NODES_AT_ONCE, EDGES_AT_ONCE, STACK_SIZE = 50, 50_000, 512
-"""Nodes explored, and edges of all of them, between two looks at the clock; first size of the stack of open nodes."""
-
-NODE_SIZES, TRIAL_SIZES = 0.94 ** np.arange(50), 0.9 ** np.arange(12)
-"""Scales of Polyak's steps at a node, and at the children that strong branching tries."""
+CLOSED = 0.9
+"""Lengths are integers: no shorter tour is left if the bound is less than 1 below the length."""
 
 
 class Options(NamedTuple):
@@ -38,21 +37,18 @@ class Options(NamedTuple):
     Attributes
     ----------
     seconds : float
-        Processor seconds after which no further nodes are explored.
-    nodes : float
-        Nodes explored at most.
+        Processor seconds, without those of compiling.
+    nodes : int
+        Nodes of branch and bound.
     kicks : int
-        Kicks of the local search for each city.
-    cuts : bool
-        Whether to look for cuts by linear programs if the search takes long without; only if HiGHS is installed.
+        Kicks of the local search, per city.
     seed : int
-        Of the local search.
+        Seed of the local search.
     """
 
     seconds: float = math.inf
-    nodes: float = math.inf
+    nodes: int = 10**9
     kicks: int = 1000
-    cuts: bool = True
     seed: int = 1
 
 
@@ -63,27 +59,24 @@ class TourResult:
     Attributes
     ----------
     tour : ndarray of shape (n,), int64
-        The best tour found, from node 0.
+        The shortest tour found; it begins with city 0.
     value : int
         Its length.
     bound : float
         No tour is shorter.
     status : str
-        ``OPTIMAL``, ``LIMIT`` or ``STOPPED``.
+        `OPTIMAL` or `LIMIT`.
     root_bound : float
         Held and Karp's bound.
-    multipliers : ndarray of shape (n,), float64
-        Those of the root bound.
-    heuristic_value : int
-        The length of the tour found by local search.
+    multipliers : ndarray of shape (n - 1,), float64
+        Multipliers of the root bound.
     course : ndarray of float64
-        The value of the Lagrangian dual at each iteration of the root's ascent.
-    nodes, cuts, edges : int
-        Nodes explored, cuts in the Lagrangian, and edges left once the others were fixed at the root.
-    cut_bound : float
-        The root's bound with cuts; minus infinity without.
+        The value of the 1-tree at each iteration at the root.
+    nodes : int
+        Nodes of branch and bound.
+    edges : int
+        Edges that may be in a shorter tour when it begins.
     seconds : float
-        Processor seconds, without those of compiling.
     """
 
     tour: np.ndarray
@@ -91,13 +84,10 @@ class TourResult:
     bound: float
     status: str = LIMIT
     root_bound: float = -math.inf
-    multipliers: np.ndarray | None = None
-    heuristic_value: int = 0
+    multipliers: np.ndarray = field(default_factory=lambda: np.zeros(0))
     course: np.ndarray = field(default_factory=lambda: np.zeros(0))
     nodes: int = 0
-    cuts: int = 0
     edges: int = 0
-    cut_bound: float = -math.inf
     seconds: float = 0.0
 
     @property
@@ -105,179 +95,99 @@ class TourResult:
         """Whether the tour is proven optimal."""
         return self.status == OPTIMAL
 
-    @property
-    def iterations(self) -> int:
-        """Iterations of the root's ascent."""
-        return len(self.course)
 
-
-def solve(
-    instance: Instance,
-    options: Options = Options(),  # noqa: B008
-    callback: Callable[[TourResult], object] | None = None,
-) -> TourResult:
+def solve(instance: Instance, options: Options = Options()) -> TourResult:  # noqa: B008
     """Return a tour that is proven to be optimal, unless a limit is reached before.
-
-    Parameters
-    ----------
-    instance : Instance
-    options : Options
-    callback : callable, optional
-        Called with the result so far every now and then; the search stops if it returns something true.
-
-    Notes
-    -----
-    Held and Karp (1971), Volgenant and Jonker (1982); Rush and Collins (2012), section 6.3.  Every bound is the value
-    of a minimum 1-tree at multipliers that are multiples of 1 / 1024, where all sums are exact in float64.
 
     Examples
     --------
     >>> from nonproj_systems.tsp.instance import make_instance
-    >>> points = np.array([[0, 0], [4, 1], [0, 3], [4, 4], [2, 6], [1, 1]])
-    >>> found = solve(make_instance(np.abs(points[:, None] - points).sum(2)))
-    >>> found.value, found.bound, found.status
-    (20, 20.0, 'optimal')
+    >>> points = np.array([[0, 0], [0, 9], [9, 9], [9, 0], [4, 5]])
+    >>> weights = np.abs(points[:, None] - points).sum(2)
+    >>> found = solve(make_instance(weights))
+    >>> found.value, found.certified
+    (44, True)
     """
-    return _Run(instance, options, callback).run()
+    n, began, compiled = len(instance.weights), time.process_time(), compiling.seconds
+
+    def spent() -> float:
+        """Return the processor seconds so far, without those of compiling."""
+        return max(time.process_time() - began - (compiling.seconds - compiled), 0.0)
+
+    near = neighbour_lists(instance.weights)
+    value, tour = search_tour(instance, near, 10 * n, seed=options.seed)
+    found = TourResult(tour, value, -math.inf)
+    marginal = _bound_root(instance, found, max(options.seconds - spent(), 0.0))
+    target = math.ceil(found.bound - 1e-6)
+    value, tour = search_tour(instance, near, options.kicks * n, target, options.seed, tour)
+    if value < found.value:
+        found.value, found.tour = value, tour
+    if not _closed(found) and spent() < options.seconds and options.nodes > 0:
+        _search(instance, found, marginal, options._replace(seconds=options.seconds - spent()))
+    if _closed(found):
+        found.bound, found.status = float(found.value), OPTIMAL
+    found.tour = np.roll(found.tour, -int(np.flatnonzero(found.tour == 0)[0]))
+    found.seconds = spent()
+    return found
 
 
-class _Run:
-    """One run of `solve`."""
-
-    def __init__(self, instance: Instance, options: Options, callback):
-        self.instance, self.options, self.callback = instance, options, callback
-        self.began, self.compiled = time.process_time(), compiling.seconds
-        self.result = TourResult(np.arange(len(instance.weights)), 0, -math.inf)
-        self.graph: Graph | None = None
-
-    @property
-    def spent(self) -> bool:
-        """Whether a limit is reached."""
-        self.note_time()
-        return self.result.seconds >= self.options.seconds or self.result.nodes >= self.options.nodes
-
-    def run(self) -> TourResult:
-        """Return the result."""
-        result = self.result
-        marginal = self.root()
-        if not self.closed():
-            self.restrict(marginal)
-            cuts = self.options.cuts and importlib.util.find_spec("highspy") is not None
-            self.branch(NO_CUTS, result.multipliers, PLAIN_NODES if cuts else math.inf)
-            if cuts and result.status == LIMIT and not self.spent:
-                found = self.cut()
-                if found is not None:
-                    self.branch(*found, math.inf)
-        self.closed()
-        at = int(np.flatnonzero(result.tour == 0)[0])
-        result.tour = np.roll(result.tour, -at)
-        self.note_time()
-        return result
-
-    def note_time(self) -> None:
-        """Note the time spent, without that of compiling."""
-        spent = time.process_time() - self.began - (compiling.seconds - self.compiled)
-        self.result.seconds = max(spent, self.result.seconds)
-
-    def closed(self) -> bool:
-        """Return whether the bound proves the tour; then set bound and status."""
-        result = self.result
-        if result.bound > result.value - 1.0:
-            result.bound, result.status = float(result.value), OPTIMAL
-        return result.status == OPTIMAL
-
-    def root(self) -> np.ndarray:
-        """Find Held and Karp's bound and a tour; return the marginals of all edges, float64[n, n]."""
-        instance, result, n = self.instance, self.result, len(self.instance.weights)
-        near = neighbour_lists(np.zeros((n, n)), instance.weights)
-        result.value, result.tour = search_tour(instance, near, 10 * n, seed=self.options.seed)
-        found = ascend(instance, root_steps(n, result.value), preconditioner=by_clusters(instance.weights))
-        result.course, result.multipliers = found.course, on_grid(found.multipliers)
-        result.root_bound, marginal, _ = evaluate(instance, result.multipliers)
-        result.bound = result.root_bound
-        near = neighbour_lists(marginal, instance.weights)
-        kicks, target = self.options.kicks * n, math.ceil(result.bound)
-        value, tour = search_tour(instance, near, kicks, target, self.options.seed, result.tour)
-        if value < result.value:
-            result.value, result.tour = value, tour
-        result.heuristic_value = result.value
-        return marginal
-
-    def restrict(self, marginal: np.ndarray) -> None:
-        """Keep the edges of the tour, and those that may be in a better one."""
-        result, tour = self.result, self.result.tour
-        kept = result.root_bound + marginal <= result.value - 1.0
-        following = np.roll(tour, -1)
-        kept[tour, following] = kept[following, tour] = True
-        self.graph = make_graph(self.instance.weights, kept)
-        result.edges = len(self.graph.tail)
-
-    def branch(self, cuts: Cuts, multipliers: np.ndarray, most: float) -> None:
-        """Search by branch and bound, up to ``most`` nodes."""
-        result, m = self.result, len(self.graph.tail)
-        stack = Stack(np.zeros((STACK_SIZE, m), np.int8), np.zeros((STACK_SIZE, len(multipliers))),
-                      np.full(STACK_SIZE, result.bound))  # fmt: skip
-        stack.multipliers[0] = multipliers
-        relaxation = (self.graph, cuts, np.argsort(self.graph.weight, kind="stable"))
-        schedules = tuple((sizes, np.inf, 0.3, GRID) for sizes in (NODE_SIZES, TRIAL_SIZES))
-        incumbent, best = np.array([float(result.value)]), np.zeros(m, np.int8)
-        top, explored, at_once = 1, 0, max(1, min(NODES_AT_ONCE, EDGES_AT_ONCE // max(m, 1)))
-        while top and explored < most and not self.spent:
-            if top + 2 > len(stack.bound):
-                stack = Stack(*(np.concatenate([each, np.zeros_like(each)]) for each in stack))
-            top, nodes = search(relaxation, stack, top, schedules, incumbent, best, at_once)
-            explored += nodes
-            result.nodes += nodes
-            if incumbent[0] < result.value:
-                result.value, result.tour = int(incumbent[0]), _tour_of(self.graph, best)
-            # Depth first, the bounds of open nodes rise towards the top, but not always.
-            result.bound = min(stack.bound[:top].min(initial=np.inf), float(result.value))
-            if self.callback is not None and self.callback(result):
-                result.status = STOPPED
-                return
-        if not top:
-            result.bound, result.status = float(result.value), OPTIMAL
-
-    def cut(self) -> tuple[Cuts, np.ndarray] | None:
-        """Restrict the graph to edges that matter under cuts; return the cuts, and multipliers of degrees and cuts.
-
-        None if they close the gap.
-        """
-        from nonproj_systems.tsp.cutting import CutProgram, fix_edges, restrict
-
-        result, combs = self.result, []
-        while True:
-            program = CutProgram(self.graph, combs, self.options.seed)
-            program.run(result.value - 1.0, seconds=self.options.seconds - result.seconds)
-            combs, found = program.combs, program.multipliers()
-            value, kept = fix_edges(self.graph, found.cuts, found.multipliers, result.value)
-            result.cut_bound, result.cuts = max(result.cut_bound, value), len(found.cuts.rhs)
-            result.bound = max(result.bound, min(value, float(result.value)))
-            if self.closed():
-                return None
-            kept |= self.on_tour()
-            many = kept.sum() > 0.9 * len(kept)
-            self.graph, cuts = restrict(self.graph, found.cuts, kept)
-            if many or self.spent:
-                return cuts, found.multipliers
-            combs = [comb for comb in combs if len(comb.teeth)]
-
-    def on_tour(self) -> np.ndarray:
-        """Return which edges of the graph are in the best tour, bool[m]."""
-        place = np.argsort(self.result.tour)
-        apart = np.abs(place[self.graph.tail] - place[self.graph.head])
-        return (apart == 1) | (apart == len(place) - 1)
+def _closed(found: TourResult) -> bool:
+    """Return whether the bound proves the tour."""
+    return found.bound > found.value - 1.0
 
 
-def _tour_of(graph: Graph, chosen: np.ndarray) -> np.ndarray:
-    """Return the tour with the chosen edges, int64[n]."""
-    beside: list[list[int]] = [[] for _ in graph.degree]
-    for e in np.flatnonzero(chosen):
-        beside[graph.tail[e]].append(int(graph.head[e]))
-        beside[graph.head[e]].append(int(graph.tail[e]))
-    tour, before = [0], -1
-    while len(tour) < len(beside):
-        first, second = beside[tour[-1]]
-        before, following = tour[-1], second if first == before else first
-        tour.append(following)
-    return np.array(tour, np.int64)
+def _limits(found: TourResult, iterations: int, seconds: float) -> Limits:
+    """Return the limits of a run of the subgradient method."""
+    return Limits(iterations, CLOSED / (1.0 + abs(found.value)), seconds=seconds)
+
+
+def _bound_root(instance: Instance, found: TourResult, seconds: float) -> np.ndarray:
+    """Find Held and Karp's bound; return the marginals of all edges, float64[n, n]."""
+    method = Subgradient(Polyak(scale=2.0, target=-float(found.value)))
+    limits = _limits(found, ROOT_ITERATIONS, seconds)
+    root = relax(degree_problem(instance), method, limits=limits, incumbent=-float(found.value))
+    found.course, found.multipliers = -np.array(root.trace.dual), root.best_multipliers
+    found.bound = found.root_bound = -root.dual_bound
+    return evaluate(instance, root.best_multipliers)[1]
+
+
+def _search(instance: Instance, found: TourResult, marginal: np.ndarray, options: Options) -> None:
+    """Branch and bound over the edges of the tour and those that may be in a shorter one."""
+    following = np.roll(found.tour, -1)
+    kept = found.root_bound + marginal <= found.value - CLOSED
+    kept[found.tour, following] = kept[following, found.tour] = True
+    found.edges = int(np.triu(kept, 1).sum())
+
+    def repair(proposal: Proposal) -> tuple[float, Any]:
+        """Return the 1-tree if it is a tour, or else the shortest tour known."""
+        tour = tour_of(proposal.solutions[0])
+        return max((-float(found.value), found.tour), (-float(instance.length(tour)), tour), key=lambda each: each[0])
+
+    result = branch_and_bound(
+        degree_problem(instance, kept),
+        Subgradient(Polyak(scale=1.0, target=-float(found.value))),
+        repair=repair,
+        limits=_limits(found, NODE_ITERATIONS, options.seconds),
+        node_limits=_limits(found, NODE_ITERATIONS, options.seconds),
+        max_nodes=options.nodes,
+        seconds=options.seconds,
+        start=found.multipliers,
+    )
+    solution = result.solution
+    found.tour = tour_of(solution[0]) if isinstance(solution, tuple) else solution
+    found.value, found.nodes = instance.length(found.tour), result.nodes
+    found.bound = max(found.bound, -result.dual_bound)
+
+
+def tour_of(tree: OneTree) -> np.ndarray:
+    """Return the nodes of a 1-tree in the order of a walk from node 0, int64[n]: the tour, if it is one."""
+    beside: list[list[int]] = [[] for _ in tree.parent]
+    for i, j in edges_of(tree).tolist():
+        beside[i].append(j)
+        beside[j].append(i)
+    walk, seen = [0], {0}
+    for node in walk:
+        following = [each for each in beside[node] if each not in seen]
+        walk += following[:1]
+        seen.update(following[:1])
+    return np.array([*walk, *(node for node in range(len(beside)) if node not in seen)], np.int64)

@@ -259,7 +259,7 @@ def put(number, *place):
     ],
 )
 def test_forged_models_are_refused(tmp_path, model, change):
-    """What is signed correctly and cannot be used: a line, and no traceback, now or in parsing."""
+    """A correctly signed file that cannot be used: a line, and no traceback, now or in parsing."""
     model.save(tmp_path / "m")
     write(tmp_path / "x", "constituency", 2, *change(*read(tmp_path / "m", "constituency", 2)))
     with pytest.raises(ModelError) as caught:

@@ -167,17 +167,6 @@ def test_scores_equal_a_known_scorer():
         compared += 1
 
 
-def test_scores_of_a_worked_example():
-    gold = parse_tree("(S (NP (DT a) (NN b)) (VP (VB c) (PRT (RP d)) (NP (NN e))) (. .))")
-    parsed = parse_tree("(S (NP (DT a) (NN b)) (VP (VP (VB c)) (ADVP (RB d))) (NP (NN e) (. .)))")
-    found = evalb.compare(gold, parsed)
-    assert (found.gold, found.parsed, found.matched, found.crossing) == (5, 6, 4, 0)
-    assert (found.words, found.correct_tags, found.all_words, found.all_correct_tags) == (5, 4, 6, 5)
-    assert found.f1 == pytest.approx(2 * 4 / 11)
-    both = evalb.total([found, evalb.compare(gold, gold)])
-    assert (both.sentences, both.exact, both.matched, both.gold, both.parsed) == (2, 1, 9, 10, 11)
-
-
 def test_files_that_do_not_match():
     one, other = parse_tree("(S (NN a) (NN b))"), parse_tree("(S (NN a) (NN c))")
     with pytest.raises(FileError) as caught:

@@ -1,4 +1,4 @@
-"""Model 1: its trees, probabilities and charts equal those of the twin; hypergraphs equal enumeration."""
+"""Model 1: its trees, probabilities and charts equal those of the twin."""
 
 import itertools
 
@@ -12,8 +12,8 @@ from nonproj_systems.constituency.brackets import TOP, Tree, parse_tree
 from nonproj_systems.constituency.collins import KIND, VERSION, Collins
 from nonproj_systems.constituency.collins_coarse import coarse_grammar, keep_probable
 from nonproj_systems.constituency.collins_trees import with_base_phrases, without_base_phrases
+from nonproj_systems.constituency.forest import best_derivation
 from nonproj_systems.constituency.heads import dependencies, head_child
-from nonproj_systems.constituency.hypergraph import best_derivation, max_marginals, restricted
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.split import read_split
 from nonproj_systems.models import write
@@ -114,42 +114,11 @@ def test_the_treebanks_own_trees_have_the_twins_probability():
     for tree in trees:
         marked = with_base_phrases(tree)
         parser, score = LexicalisedParser(model, (0.0,)), twin.score(as_naive(marked), tree.words(), tree.tags())
-        graph = parser.chart(tree.words(), tree.tags())
         found = parser.parse(tree.words(), tree.tags())
         assert found.score >= score - 1e-9 > -np.inf
         assert found.score == pytest.approx(twin.score(as_naive(with_base_phrases(found.tree)), tree.words(),
                                                        tree.tags()))  # fmt: skip
         assert found.heads.tolist() == dependencies(found.tree)
-        assert len(graph.items) == len(graph.first) - 1
-
-
-@pytest.mark.parametrize("seed", seeds(20))
-def test_hypergraphs_equal_enumeration(seed):
-    """With small integers as scores, so that many derivations are equally good."""
-    rng = np.random.default_rng(seed)
-    model, _, _ = models(rng, size=4)
-    words, tags = sentence(rng, 3)
-    graph = LexicalisedParser(model, (1e-2,)).chart(words, tags)
-    if graph is None:
-        return
-    graph = graph._replace(score=rng.integers(-2, 3, len(graph.score)).astype(float))
-    bonus = rng.integers(-2, 3, 16).astype(float)
-    bonus[0] = 0.0
-    every = list(naive.derivations(graph, len(graph.items) - 1))
-    values = np.array([sum(graph.score[e] + bonus[graph.arc[e]] for e in edges) for edges in every])
-    value, edges = best_derivation(graph, bonus)
-    assert value == values.max()
-    assert edges.tolist() in every
-    marginals = np.full(len(graph.score), -np.inf)
-    for derivation, each in zip(every, values, strict=True):
-        marginals[derivation] = np.maximum(marginals[derivation], each)
-    np.testing.assert_array_equal(max_marginals(graph, bonus), marginals)
-    keep = rng.random(len(graph.score)) < 0.9
-    left = [value for edges, value in zip(every, values, strict=True) if keep[edges].all()]
-    smaller = restricted(graph, keep)
-    assert (smaller is None) == (not left)
-    if left:
-        assert best_derivation(smaller, bonus)[0] == max(left)
 
 
 def test_heads_of_base_phrases_are_those_of_plain_trees():

@@ -67,8 +67,8 @@ def test_tagged_words_are_parsed_by_model_1_alone(folder, capsys, monkeypatch):
         ([], "dog", "words need tags: --tagged for words with tags, or --dependencies for a parser that tags"),
         (["--tagged", "--hard"], "a/NN", "--hard, --exact and --gamma need a parser of dependencies"),
         (["--tagged"], "a/NN\nb", "{folder}/in:2: 'b' has no tag; a word with its tag is expected, as in dog/NN"),
-        (["--gamma", "-1"], "", "argument --gamma: -1 is not a number from 0"),
-        (["--max-iterations", "0"], "", "argument --max-iterations: 0 is not a positive integer"),
+        (["--gamma", "-1"], "", "argument --gamma: '-1' is not a number from 0"),
+        (["--max-iterations", "0"], "", "argument --max-iterations: '0' is not a positive integer"),
     ],
 )  # fmt: skip
 def test_errors_are_one_line(folder, capsys, words, text, message):

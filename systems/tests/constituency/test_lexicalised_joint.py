@@ -11,7 +11,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
 from nonproj_systems.constituency.brackets import parse_tree
 from nonproj_systems.constituency.collins import Collins
-from nonproj_systems.constituency.hypergraph import best_derivation
+from nonproj_systems.constituency.forest import best_derivation
 from nonproj_systems.constituency.joint_dependencies import make_instance
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.split import read_split
@@ -52,15 +52,15 @@ def random_instance(graphs, seed):
     draw = (lambda size: rng.integers(-2, 3, size).astype(float)) if seed % 2 else (lambda size: rng.normal(size=size))
     graph = graph._replace(score=draw(len(graph.score)))
     allowed = rng.random((n + 1, n + 1)) < 0.9
-    arcs = graph.arc[best_derivation(graph, np.zeros((n + 1) ** 2))[1]]
-    allowed.ravel()[arcs] = True
+    arcs = graph.variable[best_derivation(graph, np.zeros((n + 1) ** 2))[1]]
+    allowed.ravel()[arcs[arcs >= 0]] = True
     types = "arc" if seed % 4 == 3 else "grandparent"
     return make_instance(graph, allowed, lambda parts: draw(len(parts)), types, OPTIONS)
 
 
 def enumerate_values(instance):
     """Return the objectives of all derivations."""
-    every = naive.derivations(instance.graph, len(instance.graph.items) - 1)
+    every = naive.derivations(instance.graph, instance.graph.n_items - 1)
     return [instance.objective(np.array(edges)) for edges in itertools.islice(every, 100_000)]
 
 
@@ -108,10 +108,9 @@ def test_oracles_are_exact_and_consistent(graphs):
         heads = instance.tree(edges)
         np.testing.assert_array_equal(chosen, (heads[arcs.modifier] == arcs.head).astype(float))
         assert value == pytest.approx(instance.graph.score[edges].sum() + scores @ chosen)
-        every = list(naive.derivations(instance.graph, len(instance.graph.items) - 1))
-        totals = [
-            sum(instance.graph.score[e] + ([0.0, *scores])[instance.graph.arc[e]] for e in edges) for edges in every
-        ]
+        graph, extended = instance.graph, np.append(scores, 0.0)
+        every = list(naive.derivations(graph, graph.n_items - 1))
+        totals = [sum(graph.score[e] + extended[graph.variable[e]] for e in edges) for edges in every]
         assert value == pytest.approx(max(totals))
         value, chosen, heads = instance.dependencies(scores)
         total = instance.scores.copy()

@@ -1,42 +1,13 @@
-"""The parser's subproblems as oracles, and the decoder of general automata."""
+"""The parser's subproblems as oracles."""
 
 import numpy as np
 import pytest
-from problems import draw_automata, tabulate_automata, valency_automata
+from problems import draw_automata
 
 from nonproj.automata.general import best_paths
-from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.automaton import head_automata
-from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle, parse_with_automata
-
-
-def test_the_decoder_finds_the_best_tree_of_the_example():
-    """The root is the best head of every word, but no head may have more than one modifier on a side."""
-    arcs = full_arc_space(2)
-    stop = np.zeros((6, 3))
-    stop[:, 2] = -np.inf
-    found = parse_with_automata(arcs, valency_automata(arcs, np.zeros((4, 3)), stop), np.array([4.0, 1.0, 3.0, 1.0]))
-    assert found.heads.tolist() == [0, 1] and found.score == 5.0 and found.certified
-
-
-def test_wrong_arguments_are_named():
-    arcs = full_arc_space(2)
-    automata = valency_automata(arcs, np.zeros((4, 2)), np.zeros((6, 2)))
-    with pytest.raises(ValueError, match="max_iterations is 0; 1 or more"):
-        parse_with_automata(arcs, automata, np.zeros(4), DualOptions(max_iterations=0))
-    with pytest.raises(ValueError, match="rule is 2; 0 .paper. or 1 .polyak. is expected"):
-        parse_with_automata(arcs, automata, np.zeros(4), DualOptions(rule=2))
-    with pytest.raises(ValueError, match="work_per_word is -1; a number from 0 to"):
-        parse_with_automata(arcs, automata, np.zeros(4), limits=SearchOptions(work_per_word=-1))
-    with pytest.raises(ValueError, match="search is 1.0; True or False"):
-        parse_with_automata(arcs, automata, np.zeros(4), limits=SearchOptions(search=1.0))
-    wrong = tabulate_automata(arcs, 1, lambda h, s, t, m: np.nan if (h, m) == (0, 2) else 0.0, lambda q, s: 0.0)
-    with pytest.raises(ValueError, match=r"automata.take\[1\] is nan; numbers or minus infinity are expected"):
-        parse_with_automata(arcs, wrong, np.zeros(4))
-    automata.initial[:2] = -np.inf
-    with pytest.raises(ValueError, match="the automaton of head 0 accepts no choice of modifiers"):
-        parse_with_automata(arcs, automata, np.zeros(4))
+from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -62,7 +33,6 @@ def test_arc_scores_and_multipliers_must_be_finite(wrong):
     arcs = full_arc_space(2)
     automata, scores = head_automata(arcs, 1), np.array([0.0, wrong, 0.0, 0.0])
     for call in (
-        lambda: parse_with_automata(arcs, automata, scores),
         lambda: best_paths(arcs, automata, scores),
         lambda: AutomataOracle(arcs, automata, scores),
         lambda: TreeOracle(arcs, scores),

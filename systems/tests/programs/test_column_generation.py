@@ -15,7 +15,6 @@ from problems import ARC_GRANDPARENT, KINDS
 
 from nonproj.components.trainer import train
 from nonproj.errors import SizeError
-from nonproj.io import conll
 from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_TYPES
@@ -69,7 +68,7 @@ class Scores:
 
 
 def parts_of(arc, cube):
-    """The same scores as those of the parts of a set of arcs and grandparents."""
+    """Equal the scores of the parts of a set of arcs and grandparents."""
     parts = part_space(full_arc_space(len(arc) - 1), ARC_GRANDPARENT)
     arcs = parts.arcs
     g, h, m = PART_TYPES["grandparent"].rows(arcs, parts.start("grandparent")).nodes.T
@@ -358,19 +357,3 @@ def test_other_sets_of_part_types_are_refused(model, parts):
     message = f"price and cut is for arcs and grandparents, not for {', '.join(parts)}$"
     with pytest.raises(ValueError, match=message):
         PricingParser(other)
-
-
-def test_few_parts_are_scored_in_a_real_treebank(treebanks):
-    """Trained on few sentences, to keep the test short."""
-    path = treebanks / "danish" / "danish_ddt_train.conll"
-    sentences = [s for s in conll.read(path) if len(s) <= 20][:150]
-    options = {"features.bits": 16, "pruner.bits": 14, "labeler.epochs": 0, "training.epochs": 2}
-    options |= {"pruner.threshold": 1e-300, "pruner.folds": 0, "pruner.max_heads": 30, "parts": ARC_GRANDPARENT}
-    options |= {"labeler.joint": False, "network.epochs": 0}  # price and cut is for arcs without labels or network
-    trained = train(sentences, Config().with_overrides(options))
-    parser = PricingParser(trained)
-    test = [s for s in conll.read(treebanks / "danish" / "danish_ddt_test.conll") if 10 <= len(s) <= 20][:15]
-    results = [(parser.parse(s), parser.brute_force(s)) for s in test]
-    for (decoded, _), (expected, _) in results:
-        assert decoded.bound == near(expected.bound)
-    assert sum(c.scored for (_, c), _ in results) < 0.13 * sum(c.grandparents for (_, c), _ in results)

@@ -62,7 +62,7 @@ def test_headers_with_control_characters_and_other_nonsense(load, text, tmp_path
 
 
 def test_arrays_are_those_of_the_file(tmp_path):
-    """What a system reads is verified: its models are small, and it looks at all of them."""
+    """A system verifies all that it reads, because its models are small."""
     models.write(tmp_path / "m", "toy", 1, {}, {"a": np.arange(1000)})
     content = bytearray((tmp_path / "m").read_bytes())
     content[-1] ^= 1

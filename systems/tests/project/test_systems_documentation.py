@@ -19,8 +19,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 SYSTEMS = ROOT / "systems"
 PAGES = sorted([SYSTEMS / "README.md", *SYSTEMS.glob("docs/*.md")])
-BY_HAND = ("joint-tags",)
-"""Pages of results that no program writes."""
 
 SECTIONS = {name: section for name, section in sections().items() if section[0].startswith("systems/")}
 
@@ -49,7 +47,7 @@ def test_the_reference_is_that_of_the_code():
     spec.loader.exec_module(module)
     text = (SYSTEMS / "docs" / "commands.md").read_text(encoding="utf-8")
     assert text == module.page(), "run: python systems/docs/reference.py"
-    assert len(re.findall("^## nonproj-systems ", text, re.MULTILINE)) == 10
+    assert len(re.findall("^## nonproj-systems ", text, re.MULTILINE)) == 9
 
 
 @pytest.mark.parametrize("name", SECTIONS)
@@ -66,7 +64,7 @@ def test_a_page_of_results_is_of_this_version_or_says_what_has_changed(name):
 
 def test_every_page_of_results_has_a_record_and_every_experiment_a_page():
     present = sorted((SYSTEMS / "results").glob("*.md"))
-    assert sorted(SECTIONS) == sorted([*NAMES, *BY_HAND]) == [path.stem for path in present]
+    assert sorted(SECTIONS) == sorted(NAMES) == [path.stem for path in present]
     for path in present:
         assert path.read_text(encoding="utf-8").count("Made from: ") == 1, path
 

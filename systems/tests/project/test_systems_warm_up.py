@@ -74,7 +74,7 @@ def test_nothing_is_compiled_after_the_warm_up(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     before, after = json.loads((tmp_path / "signatures.json").read_text())
     called = called_from_python(SYSTEMS / "nonproj_systems")
-    assert len(called) > 50
+    assert len(called) > 35
     assert not {name for name in called if not before[name]}, "the warm-up calls none of these kernels"
     more = {name: sorted({*after[name]} - {*before[name]}) for name in called}
     assert not {name: types for name, types in more.items() if types}, "compiled for other types afterwards"

@@ -166,14 +166,6 @@ def test_branch_and_bound_proves_the_optimum(name, rows):
     assert split >= 1 or rows
 
 
-@pytest.mark.parametrize("parts_name", ["sibling", "grandparent"])
-def test_branch_and_bound_on_sentences(parts_name):
-    for seed in range(8):
-        parts, n, _, _, _, exact = sentence_references(seed, parts_name)
-        result = branch_and_bound(problem_of(parts, n), METHODS["polyak"](), limits=Limits(40))
-        assert result.certified and result.primal_value == pytest.approx(exact, abs=1e-7)
-
-
 def test_branch_and_bound_without_a_solution_or_nodes():
     parts = [([[1, 0], [0, 1]], [1.0, 0.0], [0, 1]), ([[1, 1], [0, 0]], [1.0, 0.0], [0, 1])]
     none = branch_and_bound(problem_of(parts, 2), METHODS["constant"]())

@@ -1,4 +1,4 @@
-"""What relaxations refuse, with which message; and traces."""
+"""Errors of relaxations, with their messages; and traces."""
 
 import numpy as np
 import pytest

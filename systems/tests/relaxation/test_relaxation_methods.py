@@ -11,13 +11,11 @@ from nonproj_systems.relaxation.admm import ADMM, ActiveSet
 from nonproj_systems.relaxation.coordinate import CoordinateDescent
 from nonproj_systems.relaxation.evaluation import Evaluator
 from nonproj_systems.relaxation.oracles import Chain, Choice, Enumerated, Forced
-from nonproj_systems.relaxation.primal import Completion, best_of, complete, from_oracle, rounding
+from nonproj_systems.relaxation.primal import best_of, complete, from_oracle, rounding
 from nonproj_systems.relaxation.problem import Problem, at_least, at_most, carry
-from nonproj_systems.relaxation.smoothing import AcceleratedGradient
 from nonproj_systems.relaxation.solver import Limits, solve
 from nonproj_systems.relaxation.steps import Constant, Decaying, Halving, PerIncrease, Polyak
 from nonproj_systems.relaxation.subgradient import Subgradient
-from nonproj_systems.relaxation.tightening import clusters, tighten, violated_rows
 
 N = 7
 
@@ -106,18 +104,6 @@ def test_smoothed_values_and_gradients_equal_enumeration():
         expected = naive.smoothed(parts[0], price.tolist(), temperature)
         assert value == pytest.approx(expected[0], rel=1e-10)
         np.testing.assert_allclose(means, expected[1], atol=1e-10)
-
-
-def test_the_gradient_of_the_smoothed_dual_is_its_derivative():
-    parts, rows = draw_parts(3, 4, N, rows=True)
-    problem, method = problem_of(parts, N, rows), AcceleratedGradient(0.7)
-    method.start(Evaluator(problem), np.zeros(problem.n_multipliers))
-    point = np.random.default_rng(0).standard_normal(problem.n_multipliers)
-    value, gradient, _ = method._smoothed(point)
-    for k in range(len(point)):
-        step = np.eye(len(point))[k] * 1e-5
-        slope = (method._smoothed(point + step)[0] - method._smoothed(point - step)[0]) / 2e-5
-        assert slope == pytest.approx(gradient[k], abs=1e-6)
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 20.0])
@@ -246,50 +232,12 @@ def test_heuristics_by_oracle_by_rounding_and_the_best_of_both():
 # -- tightening --------------------------------------------------------------------------------------------------------
 
 
-def test_clusters_tighten_to_the_optimum():
-    closed = 0
-    for seed in range(20):
-        parts, _ = draw_parts(seed, 4, N, n_solutions=4)
-        relaxed, exact = naive.program(parts, N), naive.optimum(parts)[0]
-        if relaxed - exact < 1e-6:
-            continue
-        found = tighten(problem_of(parts, N), METHODS["bundle"](), clusters(), repair=Completion(), limits=Limits(100))
-        bounds = [result.dual_bound for result in found.rounds]
-        assert (np.diff(bounds) <= 1e-6).all() and exact - 1e-7 <= found.dual_bound <= relaxed + 1e-6
-        assert len(found.rounds) > 1 and found.rounds[1].trace.dual[0] == pytest.approx(bounds[0], abs=1e-6)
-        if found.certified:
-            assert found.primal_value == pytest.approx(exact, abs=1e-6)
-            closed += 1
-    assert closed >= 3
-
-
-def test_rows_are_added_while_the_averages_violate_them():
-    """Stable sets in a ring of five: the edges give 2.5, the row over the whole ring 2."""
-    every = np.array(list(itertools.product([0, 1], repeat=5)))
-    edges = [[int(j in (i, (i + 1) % 5)) for j in range(5)] for i in range(5)]
-    items = Problem([Enumerated(every, every.sum(axis=1))], 5, constraints=at_most(edges, [1] * 5))
-    pool = at_most([[1] * 4 + [0], [1] * 5], [2, 2])
-    stable = every[(every @ np.array(edges).T <= 1).all(axis=1)]
-
-    def repair(proposal):
-        return float(max(row.sum() for row in stable)), "stable"
-
-    weak = solve(items, METHODS["bundle"](), repair=repair)
-    assert weak.dual_bound == pytest.approx(2.5, abs=1e-6) and not weak.certified
-    found = tighten(items, METHODS["bundle"](), violated_rows(pool, most=1), repair=repair)
-    assert found.certified and found.dual_bound == pytest.approx(2.0, abs=1e-6)
-    assert len(found.rounds) == 2 and found.problem.constraints.rhs.tolist() == [1] * 5 + [2]
-    assert found.problem.constraints.matrix[-1].tolist() == [1] * 5
-
-
 def test_multipliers_are_carried_to_extended_problems():
     parts, rows = draw_parts(5, 3, N, rows=True)
     parts.append(draw_parts(6, 1, N)[0][0])
     small, large = problem_of(parts[:3], N, rows), problem_of(parts, N, [*rows, ([1.0] * N, 3.0, False)])
     multipliers = np.random.default_rng(0).standard_normal(small.n_multipliers)
     ours = carry(small, large, multipliers)
-    grown = small.extended([large.oracles[3]], [large.views[3]], at_most([[1.0] * N], [3.0]))
-    assert grown.n_multipliers == large.n_multipliers
     # The old part of the Lagrangian is what it was.
     old = slice(0, small.offsets[-1])
     np.testing.assert_allclose(large.scores(ours)[old], small.scores(multipliers), atol=1e-12)

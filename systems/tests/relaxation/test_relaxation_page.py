@@ -30,7 +30,7 @@ def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
 
 
 def test_the_first_program_has_forty_lines():
-    """Of code: without empty lines, documentation and imports."""
+    """Lines of code, without empty lines, documentation and imports."""
     lines = re.sub(r'""".*?"""', "", BLOCKS[0][0]).splitlines()
     assert len([line for line in lines if line.strip() and not re.match(r"from|import", line)]) <= 40
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from research.experiments.store import read_rows, write_rows
-from systems.experiments import translation_page
+from systems.experiments import translation
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -46,20 +46,7 @@ def test_files_are_checked_wherever_they_come_from(fetching, tmp_path, monkeypat
 
 
 def draw_rows(beam_value):
-    exact = {
-        "words": 5,
-        "phrases": 9,
-        "arcs": 99,
-        "bound": -3.0,
-        "certified": 1,
-        "status": "exact",
-        "iterations": 7,
-        "first_iterations": 7,
-        "first_certified": 1,
-        "rounds": 0,
-        "counted": 0,
-    }
-    exact = [exact | {"sentence": k, "value": -3.0, "seconds": 0.5, "text": "= a"} for k in range(4)]
+    exact = [{"sentence": k, "value": -3.0, "certified": 1, "seconds": 0.5, "text": "= a"} for k in range(4)]
     values = (-3.0, beam_value, -float("inf"), -3.0)
     beam = [{"sentence": k, "value": v, "seconds": 0.1, "text": "= a"} for k, v in enumerate(values)]
     return {"exact": exact, "beam 10": beam}
@@ -70,8 +57,8 @@ def test_search_errors_are_counted(tmp_path):
     for name, found in rows.items():
         write_rows(tmp_path / name, found)
         assert read_rows(tmp_path / name) == found  # minus infinity and texts survive the files
-    lines = translation_page.search_errors(rows, dict.fromkeys(rows, "1.00")).splitlines()
-    assert lines[2] == "| exact | 0 | 0.0 % | 0 | - | 0.500 | 1.00 |"
-    assert lines[3] == "| beam 10 | 1 | 50.0 % | 1 | 2.00 | 0.100 | 1.00 |"
+    lines = translation.search_errors(rows, dict.fromkeys(rows, "1.00")).splitlines()
+    assert lines[2] == "| exact | 0 | 0 | – | 0.500 | 1.00 |"
+    assert lines[3] == "| beam 10 | 1 | 1 | 2.00 | 0.100 | 1.00 |"
     with pytest.raises(ValueError, match="beam 10 beats a proven optimum"):
-        translation_page.search_errors(draw_rows(-2.0), {"exact": "", "beam 10": ""})
+        translation.search_errors(draw_rows(-2.0), {"exact": "", "beam 10": ""})

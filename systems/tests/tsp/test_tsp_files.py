@@ -145,7 +145,7 @@ def test_the_command_reports_writes_and_draws(tmp_path, capsys):
     assert written[:5] == ["NAME: square", "TYPE: TOUR", "COMMENT: length 36, optimal", "DIMENSION: 4", "TOUR_SECTION"]
     assert written[5:] in (["1", "2", "4", "3", "-1", "EOF"], ["1", "3", "4", "2", "-1", "EOF"])
     assert Path(picture).read_bytes()[:4] == b"\x89PNG"
-    assert main(["tsp", "-q", "--json", "--no-cuts", problem, problem]) == 0
+    assert main(["tsp", "-q", "--json", problem, problem]) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["length"] for each in found] == [36, 36] and sorted(found[0]["tour"]) == [1, 2, 3, 4]
 
@@ -203,7 +203,7 @@ def test_all_files_are_read(tsplib):
 
 
 SOLVED = ("burma14", "ulysses22", "gr24", "bayg29", "bays29", "swiss42", "att48", "hk48", "gr48", "brazil58",
-          "pr107")  # fmt: skip
+          "berlin52")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SOLVED)

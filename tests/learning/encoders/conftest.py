@@ -1,4 +1,4 @@
-"""How tiny encoders are trained."""
+"""Training of tiny encoders."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_the_likelihood_of_given_heads_and_its_gradient(seed):
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_likelihood_of_partial_trees_and_its_gradient(seed, single_root):
-    """That of all trees that obey, by enumeration."""
+    """The likelihood is that of all trees that obey, by enumeration."""
     scores, allowed = partial_example(seed)
     obey, everything = (
         log_likelihood(scores, obeying(4, given, forbidden, single_root))

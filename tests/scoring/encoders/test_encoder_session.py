@@ -78,7 +78,7 @@ def test_vectors_follow_the_definition(folder):
 
 
 def test_some_sentences_have_several_windows(folder):
-    """So that the comparisons with the definition cover them."""
+    """Windows are covered by the comparisons with the definition."""
     encoder = make(folder)
     cuts = encoder.pieces.cut(encoders.SENTENCES)
     assert [cut.lengths.sum() > encoder.limit for cut in cuts[-2:]] == [True, True]

@@ -92,7 +92,7 @@ def test_byte_pairs_stay_whole():
 
 
 def without_special_tokens(settings):
-    """What stands for a sentence is named, but not listed."""
+    """Special pieces are named, but not listed."""
     del settings["post_processor"]["special_tokens"]
 
 

@@ -12,7 +12,7 @@ from nonproj_workbench.annotation.decisions import decisions_of
 from nonproj_workbench.annotation.draft import COLUMNS, Draft
 
 MOST_CONFUSED = 20
-"""How many pairs of labels are listed."""
+"""Number of pairs of labels that are listed."""
 
 
 def agreement(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:

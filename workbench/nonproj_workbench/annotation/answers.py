@@ -1,4 +1,4 @@
-"""What is sent to the page: plain values of sentences."""
+"""Answers to the page: plain values of sentences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nonproj_workbench.annotation.suggesting import Suggestion
 from nonproj_workbench.annotation.views import View, heads_of
 
 TEXT_CHARACTERS = 200
-"""How much of a sentence's text is in the list."""
+"""Number of characters of a sentence's text in the list."""
 
 _TAGS = COLUMNS[FORM : UPOS + 3]
 

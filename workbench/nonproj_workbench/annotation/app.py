@@ -44,7 +44,7 @@ def make_app(session: Session, token: str) -> ASGIApp:
     ----------
     session : Session
     token : str
-        What requests need: in the address of the page, in the header ``X-Token`` of others.
+        Secret of requests: in the address of the page, in the header ``X-Token`` of others.
     """
     routes = [
         Route("/", _page, methods=["GET"]),

@@ -26,7 +26,7 @@ class Walker:
     last_edit : callable
         Returns the time of the last edit, as of `time.monotonic`.
     name : str
-        Of the thread.
+        Name of the thread.
     """
 
     def __init__(

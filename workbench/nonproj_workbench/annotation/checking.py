@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class Checker(NamedTuple):
-    """What is checked.
+    """Options of checking.
 
     Attributes
     ----------

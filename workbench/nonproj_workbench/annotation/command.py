@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     from nonproj_workbench.annotation.app import make_app
     from nonproj_workbench.annotation.checking import Checker
     from nonproj_workbench.annotation.run import listen, serve
-    from nonproj_workbench.annotation.session import Given, Session
+    from nonproj_workbench.annotation.session import Session, SessionOptions
     from nonproj_workbench.annotation.storage import Storage
 
     _check(options)
@@ -49,8 +49,8 @@ def run(options: argparse.Namespace) -> int:
         path, comparison = _opened(options, rules)
         tags = suggester.tags if suggester else ()
         make_checker = functools.partial(Checker.of, level=options.level, language=options.language, tags=tags)
-        given = Given(make_checker, comparison, _retraining(options, path, suggester))
-        with Session(Storage(path, rules), suggester, options.trust, given) as session:
+        session_options = SessionOptions(make_checker, comparison, _retraining(options, path, suggester))
+        with Session(Storage(path, rules), suggester, options.trust, session_options) as session:
             _report(session, options)
             token = os.environ.get("NONPROJ_TOKEN") or secrets.token_urlsafe(16)
             address = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"

@@ -18,7 +18,7 @@ from nonproj.io.columns import DEPREL, HEAD, MISC
 from nonproj_workbench.annotation.draft import Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
-"""Which heads of the file count as decisions, besides those with attributes and those of sentences that are done: no
+"""Heads of the file that count as decisions, besides those with attributes and those of sentences that are done: no
 others; those of all sentences without a comment; no others, and they are predicted again at once."""
 
 COMMENT, DONE, OPEN = "annotation", "done", "open"
@@ -29,7 +29,7 @@ NAMES = ("Head", "NotHead", "Deprel")
 
 
 class Decisions(NamedTuple):
-    """What is decided in a sentence.
+    """Decisions in a sentence.
 
     Attributes
     ----------

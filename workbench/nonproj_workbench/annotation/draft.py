@@ -12,7 +12,7 @@ from nonproj.io.columns import HEAD, ID
 from nonproj.types import Sentence
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-"""Their names."""
+"""Names of the columns."""
 
 _RULES = ReadingRules(ignore_heads=True, max_line=1 << 30)
 

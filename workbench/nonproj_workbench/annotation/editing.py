@@ -96,7 +96,7 @@ def with_tree(draft: Draft, heads: Sequence[int], labels: Sequence[str], decisio
     Parameters
     ----------
     draft : Draft
-        Of ``n`` words.
+        Draft of ``n`` words.
     heads, labels : sequence of n
     decisions : Decisions
     """

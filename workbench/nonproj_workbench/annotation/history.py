@@ -21,7 +21,7 @@ class Unit:
     doubt : float or None
         One minus the probability of its least certain undecided head.
     stamp : int
-        When the doubt was last computed, by the session's clock; 0 for never.
+        Time of the last computation of the doubt, by the session's clock; 0 for never.
     """
 
     text: str
@@ -42,7 +42,7 @@ class Change(NamedTuple):
     Attributes
     ----------
     old, new : sequence of Unit
-        The same one for an edit within a sentence.
+        Units before and after; equal for an edit within a sentence.
     old_texts, new_texts : sequence of str
     """
 
@@ -53,7 +53,7 @@ class Change(NamedTuple):
 
 
 class Replacement(NamedTuple):
-    """What a change does to the list of sentences: ``removed`` of them from ``at`` on are replaced.
+    """Effect of a change on the list of sentences: ``removed`` of them from ``at`` on are replaced.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ class Work:
     Attributes
     ----------
     draft : Draft
-        What was shown.
+        Draft that was shown.
     decisions : Decisions
     suggester : Suggester or None
     decodes : bool
@@ -358,4 +358,4 @@ OPERATIONS: dict[str, Callable[[Work, Edit], None]] = {
     "join_words": _join_words,
     "multiword": _multiword,
 }
-"""What each edit does."""
+"""Functions of the edits, by name."""

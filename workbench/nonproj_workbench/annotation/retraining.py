@@ -42,7 +42,7 @@ class Retraining:
     output : str
         The file of the new model.
     config : Config or None
-        Of the present model; None for the default.
+        Configuration of the present model; None for the default.
     every : int
         Number of sentences that are newly done after which training starts by itself; 0 for never.
     others : str or None

@@ -15,7 +15,7 @@ from nonproj_workbench.annotation.views import View
 
 
 class Completing(NamedTuple):
-    """How the trees of new sentences are completed."""
+    """Options of completing the trees of new sentences."""
 
     suggester: Suggester | None
     trust: str

@@ -48,8 +48,8 @@ class ChangedError(NonprojError):
     """The sentence is not what it was when the edit was made."""
 
 
-class Given(NamedTuple):
-    """What a session may have besides a file and a model.
+class SessionOptions(NamedTuple):
+    """Options of a session besides its file and model.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Session:
     suggester : Suggester or None
     trust : str
         See `nonproj_workbench.annotation.decisions.TRUST`.
-    given : Given, optional
+    options : SessionOptions, optional
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Session:
         storage: Storage,
         suggester: Suggester | None = None,
         trust: str = "done",
-        given: Given | None = None,
+        options: SessionOptions | None = None,
     ):
         self.storage, self.trust = storage, trust
         self.shown = Shown(suggester, trust)
@@ -96,9 +96,9 @@ class Session:
         self.form = self.treebank.form
         self.revision = time.time_ns() // 1_000_000
         self.last_edit = 0.0
-        given = given or Given()
-        self.checker = given.make_checker(self.form)
-        self.comparison, self.retraining = given.comparison, given.retraining
+        options = options or SessionOptions()
+        self.checker = options.make_checker(self.form)
+        self.comparison, self.retraining = options.comparison, options.retraining
         self._messages: dict[Unit, int] = {}
         self._doubts = Walker(
             lambda: self.treebank.units, self.shown.measure, self.shown.measured, self._edited_at, "nonproj-doubt"
@@ -126,7 +126,7 @@ class Session:
 
     @property
     def suggester(self) -> Suggester | None:
-        """What suggests trees by the present model."""
+        """Suggester of trees by the present model."""
         return self.shown.suggester
 
     # -- answers -------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is shown of each sentence by the present model; it is kept until the sentence or the model changes."""
+"""Views of the sentences by the present model, kept until the sentence or the model changes."""
 
 from __future__ import annotations
 

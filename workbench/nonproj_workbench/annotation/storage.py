@@ -32,7 +32,7 @@ from nonproj.io.temporary import reason
 from nonproj_workbench.annotation.replacing import unless
 
 SUFFIX = ".journal"
-"""What is appended to the name of a file for its journal."""
+"""Suffix of a journal's name, after that of its file."""
 
 _FIRST = b'{"state": "'
 """The beginning of a journal, of which a killed process may have written less."""

@@ -12,7 +12,7 @@ from nonproj_workbench.annotation.suggesting import AT_ONCE, Suggester, Suggesti
 
 
 class View(NamedTuple):
-    """What is shown of a sentence.
+    """View of a sentence.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ from nonproj_workbench.audit.suspicions import KINDS, Suspicion, find_suspicions
 from nonproj_workbench.validation import UNIVERSAL, UNIVERSAL_TAGS, Violation, check_level, violations
 
 FOLDS = 5
-"""How many folds there are by default; with a given model, into how many tasks the work is divided."""
+"""Default number of folds; with a given model, number of tasks into which the work is divided."""
 
 FEW = 500
 """A model that learns from fewer sentences predicts so badly that most suspicions are false."""

@@ -38,7 +38,7 @@ class Fold(NamedTuple):
     rules : ReadingRules
     config : Config
     folds, number : int
-        How many folds there are, and the number of this one, from 0.
+        Number of folds, and the index of this one, from 0.
     checkpoint : str
         File of the checkpoint of the training, removed at the end.
     resume : bool

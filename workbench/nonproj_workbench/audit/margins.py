@@ -106,7 +106,8 @@ def head_differences(parser: Parser, sentence: Sentence, tree: Int32s, wanted: B
     """
     batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
     batch = score(number(batch._replace(arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))
-    [parts], [scores], costs, request = batch.spaces, batch.scores, crossing_costs(batch, 0), batch.request
+    [parts], [scores], request = batch.spaces, batch.scores, batch.request
+    costs = next(iter(crossing_costs(batch, [0])), None)
     options = request.options
     options = options._replace(projective=options.projective and is_projective(tree))
     options = options._replace(single_root=options.single_root and np.count_nonzero(tree == 0) == 1)

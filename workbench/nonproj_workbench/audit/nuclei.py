@@ -41,9 +41,9 @@ class Variation(NamedTuple):
     sentence, word : int
         The place of the word, from 0 and from 1.
     annotation : tuple of str
-        That of most of the others, with `ABSENT` columns; of a head its number, the label and its direction follow.
+        Annotation of most of the others, with `ABSENT` columns; a head is its number, the label and its direction.
     own, others : int
-        How many occurrences have the word's annotation, itself included, and how many have the other one.
+        Number of occurrences with the word's annotation, itself included, and with the other one.
     """
 
     kind: str

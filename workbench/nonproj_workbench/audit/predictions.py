@@ -20,7 +20,7 @@ from nonproj.types import Sentence
 from nonproj_workbench.audit.margins import head_differences
 
 Lexicon = Counter[tuple[str, str, str]]
-"""How often a form with a UPOS has a lemma."""
+"""Counts of a form with a UPOS and a lemma."""
 
 SURE = 1e9
 """Takes the place of infinite margins and differences."""
@@ -33,11 +33,11 @@ class Prediction(NamedTuple):
     ----------
     heads : list of int
     labels : list of str
-        Of the predicted heads.
+        Labels of the predicted heads.
     head_confidence, label_confidence : list of float, or None
         The probability that the head, and that head and label are correct; None without a confidence classifier.
     differences : list of float or None
-        Where another head is predicted: how much more the best tree without the annotated arc scores than the best
+        Score difference, if another head is predicted, between the best tree without the annotated arc and the best
         tree with it (`nonproj_workbench.audit.margins`).
     certified : list of bool
         Whether both trees are proven to be the best.
@@ -52,7 +52,7 @@ class Prediction(NamedTuple):
     lemmas : list of str
         Given the annotated tags.
     lemma_counts : list of (int, int)
-        How often the form has the predicted and the annotated lemma in the model's training data.
+        Counts of the form with the predicted and with the annotated lemma in the model's training data.
     """
 
     heads: list[int]

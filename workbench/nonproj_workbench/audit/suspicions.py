@@ -42,17 +42,17 @@ class Suspicion(NamedTuple):
     sentence, word : int
         The place, from 0 and from 1; word 0 is the sentence as a whole.
     annotated, predicted : str
-        Of a tag or features, UPOS, XPOS and FEATS separated by blanks; empty if unknown.
+        Values; of a tag or features, UPOS, XPOS and FEATS separated by blanks; empty if unknown.
     score : float
         Suspicions of a kind are sorted by it, highest first; of a rule its level, lowest first.
     confidence : float or None
         The probability that the annotated head is wrong.
     margin : float or None
-        How much more the prediction scores than the annotation; None if the model does not object.
+        Score difference between prediction and annotation; None if the model does not object.
     certified : bool or None
-        Of a head: whether the margin is proven to be exact.
+        Whether a head's margin is proven to be exact.
     own, others : int
-        How many occurrences of the same words are annotated like this, and otherwise; 0 without variation.
+        Number of occurrences of the same words that are annotated like this, and otherwise; 0 without variation.
     rule, message : str
         The name of the validator's rule, and its message.
     """
@@ -88,7 +88,7 @@ def find_suspicions(
     sentences : sequence of Sentence
         With gold heads.
     predictions : sequence of Prediction
-        Of each sentence, by a model that does not know it.
+        Predictions for each sentence, by a model that does not know it.
     varied : mapping
         From `nonproj_workbench.audit.nuclei.variations`.
     violations : sequence of Violation

@@ -40,7 +40,7 @@ def search(query: Query, sentences: Iterable[Sentence], others: Iterable[Sentenc
     sentences : iterable of Sentence
         Words may lack heads.
     others : iterable of Sentence, optional
-        The same words with other trees, to which ``~`` refers.
+        Sentences with other trees, to which ``~`` refers.
 
     Raises
     ------

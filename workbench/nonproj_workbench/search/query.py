@@ -40,7 +40,7 @@ class _Word(NamedTuple):
     Attributes
     ----------
     number : int
-        Of the node in the query.
+        Number of the node in the query.
     condition : Condition
     name : int
         The number of its name, or -1.

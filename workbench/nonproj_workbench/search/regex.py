@@ -28,7 +28,7 @@ _CATEGORY = "L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfosn]?"
 _ESCAPE = rf"\\(?:[dwsDWS]|[pP]\{{(?:{_CATEGORY})\}}|[^A-Za-z0-9])"
 _ITEM = re.compile(rf"([^\\\]])-([^\\\]])|{_ESCAPE}|[^\\\]]", re.DOTALL)
 _SINGLE = re.compile(rf"\.|(\[(?:\^|(?!\^)))((?:{_ESCAPE}|[^\\\]])+)\]|{_ESCAPE}|[^\\*+?{{}}()\[\]^$|]", re.DOTALL)
-"""What brackets contain: ranges, escapes and signs; and what may be repeated: any sign, brackets, an escape, a sign."""
+"""Contents of brackets: ranges, escapes and signs; and items that may be repeated."""
 
 _OPEN = re.compile(r"\((?:\?:|(?!\?))")
 _COUNT = re.compile(r"([*+?])|\{([0-9]{1,4})(,?)([0-9]{0,4})\}")

@@ -24,7 +24,7 @@ class QueryError(NonprojError):
     column : int
         The place of the error, from 1.
     message : str
-        What is wrong, and what was expected.
+        The error, and what was expected.
 
     Examples
     --------

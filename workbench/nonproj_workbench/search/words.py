@@ -20,7 +20,7 @@ class Tree:
     Attributes
     ----------
     heads, labels : list
-        Of ``n + 1`` entries; the first stands for the root.
+        Lists of ``n + 1`` entries; the first stands for the root.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Tree:
 
     @cached_property
     def crossing(self) -> list[list[int]]:
-        """For each word those whose arcs cross its own; an arc from the root is a vertical line above its word."""
+        """Words, for each word, whose arcs cross its own; an arc from the root is a vertical line above its word."""
         pairs = ((word, head) for word, head in enumerate(self.heads) if head > 0)
         arcs = sorted((min(pair), max(pair), pair[0]) for pair in pairs)
         found: list[list[int]] = [[] for _ in self.heads]

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
 from nonproj_workbench.annotation.app import make_app
-from nonproj_workbench.annotation.session import Given, Session
+from nonproj_workbench.annotation.session import Session, SessionOptions
 from nonproj_workbench.annotation.storage import Storage
 from nonproj_workbench.annotation.suggesting import Suggester
 
@@ -20,7 +20,7 @@ TOKEN = "a-token-for-tests"
 
 
 def suggester_of(path: Path) -> Suggester:
-    """What suggests trees by a model file."""
+    """Suggester of trees by a model file."""
     return Suggester(Parser(Model.load(path)), str(path))
 
 
@@ -72,5 +72,5 @@ def opened(path: Path, text: str | None = None, model: Suggester | None = None, 
     if text is not None:
         path.write_text(text, encoding="utf-8", newline="")
     trust = options.pop("trust", "done")
-    with Session(Storage(path), model, trust, Given(**options)) as session:
+    with Session(Storage(path), model, trust, SessionOptions(**options)) as session:
         yield Client(session)

@@ -164,7 +164,7 @@ def test_a_decision_constrains_the_tree(path, model):
 
 
 def test_the_tree_is_the_best_one_under_the_decisions(path, model):
-    """Of the k best trees without decisions, the first that has the decided arc."""
+    """The tree is the first of the k best ones that has the decided arc."""
     with opened(path, treebank(1, seed=5), model, trust="none") as client:
         n = len(client.heads())
         trees, score = client.get("sentence/0/best?k=50")["trees"], client.get("sentence/0")["proof"]["score"]

@@ -1,4 +1,4 @@
-"""What goes wrong: two windows, a killed server, odd text, small windows, large sentences and files."""
+"""Trouble: two windows, a killed server, odd text, small windows, large sentences and files."""
 
 from __future__ import annotations
 

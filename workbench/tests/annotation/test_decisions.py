@@ -25,7 +25,7 @@ TEXT = sentence(2, 0, 2)
 @settings(deadline=None)
 @given(st.data())
 def test_decisions_survive_the_file(data):
-    """What is stored is read again, and the other attributes stay, in their order."""
+    """Stored decisions are read again, and the other attributes stay, in their order."""
     draft = Draft.of(
         row(1, "a", 2, "x", misc="SpaceAfter=No|X") + row(2, "b", 0, "y") + row(3, "c", 2, "z", misc="A=1") + "\n"
     )
@@ -53,7 +53,7 @@ def without_attributes(draft):
 
 
 def test_trust():
-    """Which heads of the file count."""
+    """Heads of the file count by the mode of trust."""
     assert decisions_of(Draft.of(TEXT), "done").size == decisions_of(Draft.of(TEXT), "none").size == 0
     assert decisions_of(Draft.of(TEXT), "all").heads == {1: 2, 2: 0, 3: 2}
     for trust in ("done", "all", "none"):

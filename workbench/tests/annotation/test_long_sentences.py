@@ -98,7 +98,7 @@ def test_a_tree_that_is_stale_is_discarded(tmp_path, model, monkeypatch):
 
 
 def test_an_edit_decodes_once(tmp_path, model, monkeypatch):
-    """What it has decoded is what is shown then."""
+    """The decoded tree is shown then."""
     with opened(tmp_path / "a.conllu", SHORT, model) as client:
         client.get("sentence/0")
         parse, calls = Suggester._parse, []

@@ -113,7 +113,7 @@ def test_training_ends_with_the_session(tmp_path, config):
 
 
 def test_partial_trees(monkeypatch):
-    """Of a sentence that is not done, only what is decided."""
+    """An unfinished sentence contributes only its decisions."""
     text = (
         row(1, "a", 2, "x", misc="SpaceAfter=No|Head=2|Deprel=x")
         + row(2, "b", 0, "y", misc="Head=0")

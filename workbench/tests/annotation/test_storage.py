@@ -28,7 +28,7 @@ def path(tmp_path):
 
 
 def snapshot(path, folder):
-    """What another process finds if this one is killed now."""
+    """Return the content that another process finds if this one is killed now."""
     folder.mkdir()
     for each in path.parent.glob("trees*"):
         shutil.copy(each, folder / each.name)

@@ -1,4 +1,4 @@
-"""What a model predicts for annotated sentences, and its form between processes."""
+"""Predictions of a model for annotated sentences, and their form between processes."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_planted_modules_that_are_imported_are_caught(lane, monkeypatch, tmp_pat
 
 
 def test_every_helper_is_tried():
-    """Those that start a Python, by the modules that import what does."""
+    """Return the lanes that start a Python, by the modules that they import."""
     paths = sorted((WORKBENCH / "nonproj_workbench").rglob("*.py"))
     users = [path.stem for path in paths if "import environment, python" in path.read_text(encoding="utf-8")]
     assert users == list(Imports.starts)

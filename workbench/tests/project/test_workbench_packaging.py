@@ -46,7 +46,7 @@ def test_all_distributions_have_one_version():
 
 
 def test_every_library_is_declared():
-    """Everything that the package imports is a dependency, by itself or by an extra of nonproj that is one."""
+    """Every import of the package is a dependency, by itself or by an extra of nonproj that is one."""
     parser = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*PROJECT["dependencies"], *parser["optional-dependencies"]["server"]]
     declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in wanted}

@@ -1,0 +1,78 @@
+"""Words of which a user's lexicon gives the tag or the lemma: what the tagger may choose from, and what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from nonproj.io.columns import FEATS, UPOS
+from nonproj.io.copies import surface_tokens
+from nonproj.io.lexicon import LexiconWord
+from nonproj.tagging.tagset import TagSet
+from nonproj.types import Sentence
+
+GivenWord: TypeAlias = Sequence[LexiconWord]
+"""What is known of a word: one of these is right."""
+
+WordsOf: TypeAlias = Callable[[str, Sequence[str]], Sequence[GivenWord]]
+"""Returns what is known of the words of a token, nothing of most words."""
+
+TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
+"""What is known of a word, each with the numbers of the tags that it allows."""
+
+
+class RestrictedWord(NamedTuple):
+    """The key of a word that has one of some tags, or if there are not many of these, of ``others`` that are likely."""
+
+    form: str
+    tags: tuple[int, ...]
+    others: int = 20
+
+
+def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, GivenWord]:
+    """Return what is known of words, by their numbers among those of all sentences."""
+    found: list[GivenWord] = []
+    for sentence in sentences:
+        first, forms = len(found), sentence.forms
+        for token, _, size in surface_tokens(sentence):
+            found += words_of(token, forms[len(found) - first :][:size])
+    return {i: own for i, own in enumerate(found) if own}
+
+
+def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
+    """Return the tags that what is known of a word allows, without what contradicts the columns that it has.
+
+    Parameters
+    ----------
+    key : str or tuple
+        Its form, or its form with its UPOS, XPOS and FEATS, which are any where they are None.
+    given : sequence of LexiconWord
+    tags : TagSet
+    """
+    columns, options = (None, None, None) if type(key) is str else key[1:], []
+    for word in given:
+        pairs = [(a, None if b == "_" else b) for a, b in zip(columns, word[UPOS - 1 : FEATS], strict=True)]
+        if all(a == b for a, b in pairs if a and b):
+            a, b, c = (a or b for a, b in pairs)
+            options.append((word, set(tags.allowed((a, b, c)).tolist())))
+    return options
+
+
+def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
+    """Return the key of a word for the tagger, which finds no other tag of ``n_tags`` than those allowed.
+
+    Examples
+    --------
+    >>> restricted("can", [(LexiconWord("can"), {0}), (LexiconWord("can"), {2})], 3)
+    RestrictedWord(form='can', tags=(0, 2), others=0)
+    """
+    allowed = set[int]().union(*(numbers for _, numbers in options))
+    if not 0 < len(allowed) < n_tags:
+        return key
+    return RestrictedWord(key if type(key) is str else key[0], tuple(sorted(allowed)), others=0)
+
+
+def chosen(value: str, column: int, given: GivenWord) -> str:
+    """Return the value of a column that is predicted, or the first that is known, if it is none of several."""
+    values = [word[column - 1] for word in given]
+    return value if not values or value in values or "_" in values else values[0]

@@ -1,0 +1,140 @@
+"""Non-projective arcs: precision, recall and F1 of this version beside earlier versions and other parsers.
+
+``measure`` parses test files with gold tags and from raw text.  The files of other parsers are added one by one:
+
+python -m research.experiments.crossing LANGUAGE INPUT PARSER GOLD PARSED
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nonproj.evaluation.alignment import align, judge_text, partners
+from nonproj.io.conll import read
+from nonproj.kernels.interpreters import environment, python
+from nonproj.trees.crossing import nonprojective
+from nonproj.types import Sentence
+from research.benchmarks.text import blocks, raw_text
+from research.experiments.layout import percent, table
+from research.experiments.provenance import publish
+from research.experiments.setting import ROOT, ExperimentSettings, model_file, treebank
+from research.experiments.store import Row, known, write_rows
+
+LANGUAGES = ("danish", "dutch", "basque", "greek", "turkish", "latin", "gothic", "uyghur", "wolof")
+ALL = (*LANGUAGES, "UD_Slovenian-SST", "english-ewt")
+INPUTS = ("gold tags", "raw text")
+OURS, FILE, COUNTS = "nonproj", "crossing.csv", ("gold", "predicted", "right")
+WITHOUT_TEXT = ("danish", "dutch", "basque")
+
+INTRODUCTION = """# Non-projective arcs
+
+Test files, with gold words and tags and from raw text; default models, each trained once on the training file. An arc
+is non-projective if a word between its ends does not descend from its head; a predicted one is right if it has the
+gold head and is non-projective in both trees. UAS and LAS (F1 of aligned words, with punctuation and whole labels)
+are in per cent.
+"""
+"""The first lines of the page."""
+
+AFTER = """`python -m research.experiments crossing --languages all` measures this version again, and keeps the rows of
+other parsers, which `python -m research.experiments.crossing` adds. [History](../history.md) says how the costs of
+crossed arcs were chosen, and what else was tried."""
+
+
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
+    """Measure treebanks one by one, and write the page."""
+    for language in languages:
+        model, gold = model_file(setting, language, "grandparent"), treebank(setting, language)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            text, parsed = Path(folder) / "in.txt", Path(folder) / "out.conllu"
+            given = {"gold tags": [str(gold), "--no-tag"]}
+            if language not in WITHOUT_TEXT:
+                text.write_text(raw_text(blocks(gold)), encoding="utf-8")
+                given["raw text"] = ["--text", str(text)]
+            for name, source in given.items():
+                command = python("-m", "nonproj", "parse", "-q", str(model), *source, "-o", str(parsed))
+                subprocess.run(command, check=True, cwd=ROOT, env=environment())
+                add(setting.results, {"language": language, "input": name, "parser": OURS}, gold, parsed)
+
+
+def add(results: Path, names: Row, gold: Path, parsed: Path) -> None:
+    """Add the figures of a parsed file to those that are known, and write the page."""
+    rows = [row for row in known(results / FILE) if not names.items() <= row.items()]
+    rows.append(names | figures(list(read(gold)), list(read(parsed))))
+    rows.sort(key=lambda row: (ALL.index(str(row["language"])), INPUTS.index(str(row["input"]))))
+    write_rows(results / FILE, rows)
+    write_page(results, rows)
+
+
+def figures(gold: Sequence[Sentence], parsed: Sequence[Sentence]) -> Row:
+    """Return the numbers of non-projective arcs, UAS and LAS of parsed sentences.
+
+    Examples
+    --------
+    >>> from nonproj.io.objects import from_words
+    >>> gold = from_words(["Hvad", "ser", "du", "på"])
+    >>> gold.tree = np.array([-1, 4, 0, 2, 2])
+    >>> figures([gold], [gold])
+    {'gold': 1, 'predicted': 1, 'right': 1, 'uas': 1.0, 'las': 1.0}
+    """
+    partner = partners(*align(gold, parsed))[1][:-1]
+    judged = judge_text(gold, parsed, [each.heads for each in parsed], [each.labels for each in parsed])
+    right, labelled = (np.concatenate(flags) for flags in zip(*(each[:2] for each in judged), strict=True))
+    theirs, ours = _nonprojective(gold), _nonprojective(parsed)
+    common = ours & right & np.append(theirs, False)[partner]
+    words = (len(theirs) + len(ours)) / 2
+    found = dict(zip(COUNTS, (int(flags.sum()) for flags in (theirs, ours, common)), strict=True))
+    return found | {"uas": float(right.sum() / words), "las": float(labelled.sum() / words)}
+
+
+def _nonprojective(sentences: Iterable[Sentence]) -> np.ndarray:
+    """Return which arcs of all sentences are non-projective, bool[n]."""
+    return np.concatenate([nonprojective(sentence.heads) for sentence in sentences])
+
+
+def write_page(results: Path, rows: Sequence[Row]) -> None:
+    """Write the page, a table for each input."""
+    header = ["", "", "gold", "predicted", "right", "precision", "recall", "F1", "UAS", "LAS"]
+    parts = [INTRODUCTION]
+    for name in INPUTS:
+        lines = [line_of(row, str(row["language"]), str(row["parser"])) for row in rows if row["input"] == name]
+        parts += [f"## {name.capitalize()}", table(header, lines)]
+    publish(results, "crossing", [*parts, AFTER], by_hand="## All files together")
+
+
+def line_of(row: Row, language: str, parser: str) -> list[str]:
+    """Return the line of a row."""
+    gold, predicted, right = (int(str(row[name])) for name in COUNTS)
+    shares = [right / predicted if predicted else None, right / gold if gold else None]
+    shares.append(2 * right / (gold + predicted) if gold + predicted else None)
+    counts = [str(number) for number in (gold, predicted, right)]
+    return [
+        language,
+        parser,
+        *counts,
+        *(percent(share, 1) for share in shares),
+        *map(percent, (row["uas"], row["las"])),
+    ]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m research.experiments.crossing", description=__doc__.split("\n")[0])
+    parser.add_argument("language", choices=ALL)
+    parser.add_argument("input", choices=INPUTS)
+    parser.add_argument("parser", help="name of the parser in the table")
+    parser.add_argument("gold", type=Path)
+    parser.add_argument("parsed", type=Path)
+    given = vars(parser.parse_args(arguments))
+    gold, parsed = given.pop("gold"), given.pop("parsed")
+    add(ROOT / "research" / "results", given, gold, parsed)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

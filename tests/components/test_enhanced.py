@@ -1,0 +1,243 @@
+"""Enhanced graphs: learnt by paths and templates, predicted for any tree, stored, and switched off."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import naive_graphs as naive
+import numpy as np
+import pytest
+from toy import raw_treebank, sentence, treebank
+
+from nonproj.cli.main import main
+from nonproj.components.trainer import train
+from nonproj.errors import ModelError
+from nonproj.io import conll
+from nonproj.io.graphs import Graph, read_graph
+from nonproj.learning.graphs import count_enhanced, explain, learn_graphs, learn_paths, path_of, trees_of
+from nonproj.learning.graphs import with_graphs as pairs_of
+from nonproj.linear.state import load
+from nonproj.model.model import Model
+from nonproj.nlp.text_parser import TextParser
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.scoring.graphs import GraphModel, TreeWords, fill
+from nonproj.types import Sentence
+
+SMALL = {"parts": ["arc"], "features.bits": 12, "pruner.bits": 12, "labeler.bits": 16, "training.epochs": 1}
+SMALL |= {"network.epochs": 0, "confidence.share": 0.0, "segmenter.epochs": 0, "tagger.epochs": 0}
+
+
+def enhanced(heads: list[int], labels: list[str], forms: list[str]) -> Graph:
+    """The graph of a tree of the toy language: participles are below the verb, too, with a label for each."""
+    graph = []
+    for head, label, form in zip(heads, labels, forms, strict=True):
+        more = [(heads[head - 1], f"acl:{form}")] if label == "acl" and head else []
+        graph.append(sorted([(head, label), *more]))
+    return graph
+
+
+def with_graphs(text: str) -> str:
+    """A text of the toy language with graphs."""
+    found = ""
+    for own in conll.read(io.StringIO(text)):
+        found += conll.replace(own, own.heads, graph=enhanced(own.heads.tolist(), own.labels, own.forms))
+    return found
+
+
+def read(text: str) -> list:
+    """The sentences of a text."""
+    return list(conll.read(io.StringIO(text)))
+
+
+@pytest.fixture(name="pairs", scope="module")
+def fixture_pairs() -> list[tuple[Sentence, Graph]]:
+    """Sentences of the toy language with graphs."""
+    return pairs_of(read(with_graphs(treebank(150))))
+
+
+@pytest.fixture(name="model", scope="module")
+def fixture_model() -> Model:
+    """A parser that has learnt graphs."""
+    return train(read(with_graphs(treebank(150))), Config().with_overrides(SMALL))
+
+
+def predicted(model: GraphModel, sentences: list[Sentence]) -> list[Graph]:
+    """The graphs that a model predicts for gold trees."""
+    return [model.graph(own, own.heads.tolist(), own.labels) for own in sentences]
+
+
+def test_graphs_of_gold_trees_are_learnt(pairs):
+    model, held_out = learn_graphs(pairs, 0), pairs_of(read(with_graphs(treebank(100, 7))))
+    assert count_enhanced(pairs) > 50
+    assert predicted(model, [own for own, _ in held_out]) == [graph for _, graph in held_out]
+
+
+def check_candidates(pairs):
+    """Compare the candidates of all sentences with those of the definition, and return labels that none has."""
+    model, missed = learn_paths(pairs), list[str]()
+    for words, graph in trees_of(pairs, model.relative):
+        listed = list(model.candidates(words))
+        defined = naive.candidates(words.heads[1:], words.labels[1:], list(model.paths))
+        found = {(own.nodes[0], own.nodes[-1], own.path) for own in listed}
+        assert found <= defined
+        for down, up, path in defined - found:  # no template makes a label
+            named = words.named(path_of(words, down, up)[1])
+            assert not any(fill(words, named, template) for template in model.paths[path])
+        labels = {(own.nodes[0], own.nodes[-1], label) for own in listed for label in own.labels.values()}
+        labels |= {(w, words.heads[w], label) for w, label in enumerate(words.labels) if label in model.plain}
+        arcs = {(word, head, label) for word, own in enumerate(graph, 1) for head, label in own}
+        missed += [label for *_, label in arcs - labels]
+    return missed
+
+
+def test_candidates_are_those_of_the_definition(pairs):
+    assert not check_candidates(pairs)
+
+
+def test_candidates_of_a_treebank_are_those_of_the_definition(released):
+    sentences = list(conll.read(released / "Swedish-Talbanken" / "sv_talbanken-ud-dev.conllu"))[:150]
+    assert len(check_candidates(pairs_of(sentences))) <= 2  # on longer paths
+
+
+def test_templates_make_the_label_that_they_explain(pairs):
+    for words, graph in trees_of(pairs):
+        for word, arcs in enumerate(graph, 1):
+            for head, label in arcs:
+                named = words.named((word, head))
+                assert all(fill(words, named, each) == label for each in explain(words, (word, head), label))
+
+
+def test_labels_have_texts_of_letters_only():
+    rows = [["1", "@", "@", *"____"], ["2", "Rome", "Rome", *"____"]]
+    words = TreeWords(rows, [2, 0], ["case", "obl"])
+    assert fill(words, words.named((2, 0)), "0.deprel 0.case.all") is None
+
+
+def test_parses_have_graphs_of_their_trees(model):
+    sentences = read(treebank(30, 5))
+    for own, parse in Parser(model).parse_all(sentences):
+        assert naive.is_connected(parse.graph)
+        wanted = enhanced(parse.decoded.heads.tolist(), parse.labels, own.forms)
+        assert len(parse.graph) == len(wanted)
+    right = [
+        parse.graph == enhanced(parse.decoded.heads.tolist(), parse.labels, own.forms)
+        for own, parse in Parser(model).parse_all(sentences)
+    ]
+    assert np.mean(right) > 0.9
+    alone = [Parser(model).parse(own).graph for own in sentences]
+    assert alone == [parse.graph for _, parse in Parser(model).parse_all(sentences)]
+
+
+def test_each_of_several_trees_has_its_own_graph(model):
+    decoding = replace(model.config.decoding, nbest=3)
+    for _, parse in Parser(model, decoding).parse_all(read(treebank(10, 5))):
+        for tree in (parse, *parse.others):
+            arcs = zip(tree.decoded.heads.tolist(), tree.graph, strict=True)
+            assert naive.is_connected(tree.graph) and all(head in dict(own) for head, own in arcs)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_graph_is_connected_whatever_the_tree(model, seed):
+    chance = random.Random(seed)
+    rows = [[str(i), form, form, tag, tag, *"_____"] for i, (form, tag, *_) in enumerate(sentence(chance), 1)]
+    labels = chance.choices(model.labels, k=len(rows))
+    heads = [chance.randrange(word) for word in range(1, len(rows) + 1)]
+    graphs = model.loaded(GraphModel)
+    graph = graphs.graph(replace(read(treebank(1))[0], rows=rows), heads, labels)
+    assert naive.is_connected(graph)
+    assert all(head != word for word, arcs in enumerate(graph, 1) for head, _ in arcs)
+
+
+def test_without_graphs_models_and_parses_are_as_before(model):
+    text = treebank(60)
+    none, off = (
+        train(read(text), Config().with_overrides(SMALL)),
+        Config().with_overrides({**SMALL, "decoding.graphs": False}),
+    )
+    assert "graphs" not in none.components and "graphs" in model.components
+    assert "graphs" not in train(read(with_graphs(text)), off).components
+    decoding = replace(model.config.decoding, graphs=False)
+    assert all(parse.graph is None for _, parse in Parser(model, decoding).parse_all(read(text)))
+    assert all(parse.graph is None for _, parse in Parser(none).parse_all(read(text)))
+
+
+def test_the_tree_alone_is_no_graph_to_learn():
+    sentences = read(treebank(60))
+    text = "".join(
+        conll.replace(s, s.heads, graph=[[pair] for pair in zip(s.heads, s.labels, strict=True)]) for s in sentences
+    )
+    assert count_enhanced(pairs_of(read(text))) == 0
+    assert "graphs" not in train(read(text), Config().with_overrides(SMALL)).components
+
+
+def test_malformed_and_half_graphs_are_left_out(caplog):
+    first, second, third = (with_graphs(treebank(1, seed)) for seed in range(3))
+    broken = first.replace(":nsubj\t", ":nsubj|99:x\t")
+    half = second.replace("0:root\t", "_\t")
+    with caplog.at_level(logging.WARNING, "nonproj"):
+        pairs = pairs_of(read(broken + half + third))
+    assert len(pairs) == 1
+    [message] = caplog.messages
+    assert "DEPS is" in message and message.endswith("this graph is not learnt")
+
+
+def test_a_model_is_restored_from_its_state(model):
+    state = model.component("graphs")
+    again = load(GraphModel, state)
+    assert again.state()[0] == state[0] and all((again.state()[1][name] == own).all() for name, own in state[1].items())
+    values, arrays = state
+    for wrong, more in (
+        ({"paths": {"^conj": ["1.x y"]}}, {}),
+        ({"paths": {"^conj": "=conj"}}, {}),
+        ({"paths": {"down": ["=x"]}}, {}),
+        ({"paths": {" ".join(["^a"] * 5): ["=x"]}}, {}),
+        ({"relative": [3]}, {}),
+        ({"plain": ["a\n"]}, {}),
+        ({}, {"weights": np.zeros(1000, np.int16)}),
+    ):
+        with pytest.raises(ModelError, match="graphs"):
+            load(GraphModel, (values | wrong, arrays | more))
+
+
+def test_a_continued_model_keeps_its_graphs(model):
+    again = train(read(treebank(20, 3)), start=model)
+    assert again.components["graphs"] == model.components["graphs"]
+
+
+def test_the_command_line_writes_graphs(tmp_path: Path, capsys):
+    treebank_file, model, text, out = (
+        str(tmp_path / name) for name in ("t.conllu", "m.nonproj", "in.conllu", "out.conllu")
+    )
+    Path(treebank_file).write_text(with_graphs(raw_treebank(120)), encoding="utf-8")
+    Path(text).write_text(with_graphs(raw_treebank(20, 4)), encoding="utf-8")
+    options = [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}".replace("'", ""))]
+    assert main(["train", treebank_file, "-o", model, *options]) == 0
+    assert main(["parse", model, text, "-o", out]) == 0
+    assert "are left out" not in capsys.readouterr().err
+    assert main(["parse", model, text, "-o", out.replace("conllu", "jsonl")]) == 0
+    lines = Path(out.replace("conllu", "jsonl")).read_text(encoding="utf-8").splitlines()
+    cells = [[word["deps"] for word in json.loads(line)["words"]] for line in lines]
+    assert cells == [[row[8] for row in own.rows] for own in conll.read(out)]
+    assert all(read_graph(own) for own in conll.read(out))
+    assert main(["evaluate", "--ud", text, out]) == 0
+    assert "ELAS" in capsys.readouterr().out
+    assert main(["parse", model, text, "-o", out, "--no-graphs"]) == 0
+    assert all(read_graph(own) is None for own in conll.read(out))
+    assert main(["evaluate", "--ud", text, out]) == 0
+    assert "ELAS" not in capsys.readouterr().out
+    assert main(["parse", model, text, "-o", out, "--deps", "keep"]) == 0
+    assert [read_graph(own) for own in conll.read(out)] == [read_graph(own) for own in conll.read(text)]
+
+
+def test_documents_have_graphs(model):
+    document = TextParser(model)("den hund ser hus sovende .")
+    [own] = document.sentences
+    assert [word.deps for word in own] == own.parse.graph
+    assert [word["deps"] for word in own.to_json()["words"]] == own.parse.graph
+    assert read_graph(read(own.to_conllu())[0]) == own.parse.graph

@@ -1,0 +1,146 @@
+"""Enhanced graphs in files: read, written, connected, refused in one line."""
+
+from __future__ import annotations
+
+import io
+import random
+import warnings
+
+import naive_graphs as naive
+import pytest
+
+from nonproj.cli.main import main
+from nonproj.errors import DataError
+from nonproj.io import conll
+from nonproj.io.graphs import as_columns, connected, read_graph
+from nonproj.pictures.content import TreeArc, picture_of
+from nonproj.pictures.terminal import to_terminal
+
+TEXT = """# sent_id = 1
+1	Mary	Mary	PROPN	_	_	2	nsubj	2:nsubj	_
+2	won	win	VERB	_	_	0	root	0:root	_
+3	gold	gold	NOUN	_	_	2	obj	2:obj	_
+4	and	and	CCONJ	_	_	5	cc	5.1:cc	_
+5	Peter	Peter	PROPN	_	_	2	conj	5.1:nsubj	_
+5.1	won	win	VERB	_	_	_	_	2:conj:and	CopyOf=2
+6	silver	silver	NOUN	_	_	5	orphan	5.1:obj	_
+
+"""
+
+PLAIN = [[(2, "nsubj")], [(0, "root")], [(2, "obj")]]
+
+
+def only(text: str):
+    """The sentence of a text."""
+    [sentence] = conll.read(io.StringIO(text))
+    return sentence
+
+
+def with_deps(*cells: str, more: str = "") -> str:
+    """A sentence of words below the first one, with these cells of DEPS, and further lines."""
+    rows = [f"{i}\tw\tw\tX\t_\t_\t{int(i > 1)}\tx\t{cell}\t_\n" for i, cell in enumerate(cells, 1)]
+    return "".join(rows) + more + "\n"
+
+
+def test_arcs_through_empty_nodes_have_the_labels_on_their_way():
+    graph = read_graph(only(TEXT))
+    assert graph == [*PLAIN, [(2, "conj:and>cc")], [(2, "conj:and>nsubj")], [(2, "conj:and>obj")]]
+    assert [set(arcs) for arcs in graph] == naive.arcs_between_words(only(TEXT))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_graphs_are_read_as_written(seed):
+    chance = random.Random(seed)
+    n = chance.randint(1, 6)
+    graph = [
+        sorted(
+            {(chance.randint(0, n), ">".join(chance.choices("abc", k=chance.choice((1, 1, 2, 3))))) for _ in range(3)}
+        )
+        for _ in range(n)
+    ]
+    sentence = only(with_deps(*"_" * n))
+    written = only(conll.replace(sentence, [0] + [1] * (n - 1), graph=graph))
+    assert read_graph(written) == graph
+    assert [set(arcs) for arcs in graph] == naive.arcs_between_words(written)
+    ids = [line.split("\t")[0] for line in written.lines[:-1]]
+    assert ids == sorted(ids, key=lambda name: [int(part) for part in name.split(".")])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_word_is_connected_to_the_root(seed):
+    chance = random.Random(seed)
+    n = chance.randint(1, 7)
+    heads = [chance.randrange(word) for word in range(1, n + 1)]
+    graph = [[(chance.randint(0, n), "x")] * (chance.random() < 0.7) for _ in range(n)]
+    found = connected(graph, heads, ["t"] * n)
+    assert naive.is_connected(found)
+    assert all(set(own) <= set(arcs) for own, arcs in zip(graph, found, strict=True))
+    assert {arc for own, arcs in zip(graph, found, strict=True) for arc in arcs if arc not in own} <= {
+        (head, "t") for head in heads
+    }
+    assert connected(found, heads, ["t"] * n) == found
+
+
+def test_a_new_graph_replaces_the_old_one_with_its_empty_nodes():
+    sentence, tree = only(TEXT), [2, 0, 2, 5, 2, 5]
+    graph = [*PLAIN, [(5, "cc")], [(2, "conj>nsubj")], [(2, "conj>obj")]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = conll.replace(sentence, tree, graph=graph)
+    assert [line.split("\t")[0] for line in text.splitlines()[1:-1]] == ["1", "2", "3", "4", "5", "5.1", "6"]
+    assert read_graph(only(text)) == graph and "CopyOf" not in text
+    assert conll.replace(sentence, tree, graph=graph, deps=conll.KEEP) == TEXT
+
+
+def test_lines_of_a_file_with_other_endings_and_without_a_last_one():
+    graph = [[(0, "root")], [(1, "conj>obj")]]
+    text = conll.replace(only(with_deps("_", "_").replace("\n", "\r\n")), [0, 1], graph=graph)
+    assert text.count("\r\n") == text.count("\n") == 4
+    assert read_graph(only(conll.replace(only(with_deps("_", "_").rstrip()), [0, 1], graph=graph))) == graph
+
+
+def test_cycles_several_roots_and_arcs_that_are_not_in_the_tree_are_read():
+    assert read_graph(only(with_deps("2:a", "1:b|3:c", "0:root"))) == [[(2, "a")], [(1, "b"), (3, "c")], [(0, "root")]]
+    assert read_graph(only(with_deps("0:root", "0:root"))) == [[(0, "root")], [(0, "root")]]
+    empty = "2.1\t_\t_\t_\t_\t_\t_\t_\t2.2:a\t_\n2.2\t_\t_\t_\t_\t_\t_\t_\t2.1:b|0:c\t_\n"
+    assert read_graph(only(with_deps("0:root", "2.1:x", more=empty))) == [[(0, "root")], [(0, "c>a>x")]]
+
+
+def test_half_a_graph_is_none():
+    assert read_graph(only(with_deps("0:root", "_"))) is None
+    assert read_graph(only(with_deps("0", "1"))) is None  # PHEAD
+
+
+@pytest.mark.parametrize("cell", ["9:x", "1:", "1.1:x", ":x", "a:x", "01:x", "1:x||1:y", "1:x y"])
+def test_other_arcs_are_refused_in_one_line(cell):
+    with pytest.raises(DataError, match=r"^<stream>:2: DEPS is '.*', HEAD:LABEL expected") as caught:
+        read_graph(only(with_deps("0:root", cell)))
+    assert "\n" not in str(caught.value)
+
+
+def test_empty_nodes_out_of_order_are_refused():
+    empty = "".join(f"{name}\t_\t_\t_\t_\t_\t_\t_\t1:x\t_\n" for name in ("2.2", "2.1"))
+    with pytest.raises(DataError, match=r":4: the empty node 2\.1 is repeated or out of order"):
+        only(with_deps("0:root", "1:x", more=empty))
+
+
+def test_graphs_of_treebanks_are_read_as_by_definition(released):
+    for name in ("Belarusian-HSE/be_hse", "Swedish-Talbanken/sv_talbanken", "Tamil-TTB/ta_ttb"):
+        for sentence in conll.read(released / f"{name}-ud-test.conllu"):
+            graph = read_graph(sentence)
+            assert [set(arcs) for arcs in graph] == naive.arcs_between_words(sentence)
+            assert connected(graph, sentence.heads.tolist(), sentence.labels) == graph
+            cells, empty = as_columns(graph)
+            assert len(cells) == len(sentence) and all(cell for _, cell in empty)
+
+
+def test_pictures_have_arcs_that_are_not_in_the_tree_below(tmp_path):
+    path, target = tmp_path / "parsed.conllu", tmp_path / "tree.svg"
+    path.write_text(with_deps("0:x", "1:x|3:y", "1:x"), encoding="utf-8")
+    for name in ("tree.svg", "tree.tex"):
+        assert main(["show", str(path), "--sentence", "1", "-o", str(tmp_path / name)]) == 0
+    assert target.read_text(encoding="utf-8").count('class="arc enhanced"') == 1
+    assert "edge below" in (tmp_path / "tree.tex").read_text(encoding="utf-8")
+    picture = picture_of(only(path.read_text(encoding="utf-8")), graph=[[(0, "x")], [(1, "x"), (3, "y")], [(1, "x")]])
+    assert picture.below == [TreeArc(3, 2, "y", "enhanced")]
+    assert to_terminal(picture) == to_terminal(picture._replace(below=[]))

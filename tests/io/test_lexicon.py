@@ -1,0 +1,91 @@
+"""Files of a user's lexicon: three formats, and lines that are wrong."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from nonproj.errors import DataError, FileError
+from nonproj.io.lexicon import LexiconEntry, LexiconWord, read_lexicon
+
+
+def test_a_list_has_a_token_on_each_line():
+    text = "# tokens of ours\nC++\n\nSt.  John's\r\napprox.\n#\n"
+    words = ("C++", "Yes"), ("St. John's", "Yes"), ("approx.", "No"), ("#", "Yes")
+    assert read_lexicon(io.StringIO(text)) == [LexiconEntry(form, (LexiconWord(form),), ends) for form, ends in words]
+
+
+def test_a_table_has_columns_in_any_order():
+    text = "UPOS\tForm\tends\twords\tlemma\nNOUN\tStr.\tyes\t\tStraße\nAUX _ VERB\tdunno\t_\tdo n't know\tdo not know\n"
+    assert read_lexicon(io.BytesIO(text.encode())) == [
+        LexiconEntry("Str.", (LexiconWord("Str.", "Straße", "NOUN"),), "Yes"),
+        LexiconEntry(
+            "dunno",
+            (LexiconWord("do", "do", "AUX"), LexiconWord("n't", "not"), LexiconWord("know", "know", "VERB")),
+            "Yes",
+        ),
+    ]
+
+
+def test_conllu_has_words_of_tokens_and_ends_in_misc():
+    rows = [
+        "# text = dunno Yahoo!",
+        "1-2\tdunno\t_\t_\t_\t_\t_\t_\t_\t_",
+        "1\tdon't\tdo\tAUX\tVBP\tMood=Ind\t_\t_\t_\t_",
+        "2\tknow\t_\t_\t_\t_\t_\t_\t_\t_",
+        "3\tYahoo!\tYahoo!\tPROPN\tNNP\t_\t0\troot\t_\tX=1|Ends=No",
+    ]
+    found = read_lexicon(io.StringIO("\n".join(rows) + "\n\n"))
+    first = LexiconWord("don't", "do", "AUX", "VBP", "Mood=Ind")
+    assert found == [
+        LexiconEntry("dunno", (first, LexiconWord("know")), "Yes"),
+        LexiconEntry("Yahoo!", (LexiconWord("Yahoo!", "Yahoo!", "PROPN", "NNP"),), "No"),
+    ]
+
+
+def test_forms_are_normalised():
+    [entry] = read_lexicon(io.StringIO("\ufeffcafe\u0301\u200b\n"))
+    assert entry.token == entry.words[0].form == "café"
+
+
+def test_an_empty_file_has_no_entries():
+    assert read_lexicon(io.StringIO("# nothing yet\n\n")) == []
+
+
+HEADER = "form\tlemma\tupos\txpos\tfeats\twords\tends\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("C++\n\na\tb\n", "<stream>:3: 2 columns, 1 expected"),
+        ("form\tlemma\nC++\n", "<stream>:2: 1 columns, 2 expected"),
+        (
+            "form\tpos\nC++\tNN\n",
+            "<stream>:1: the header is form, pos; form and others of lemma, upos, xpos, feats, words, ends expected",
+        ),
+        ("lemma\tupos\n", "<stream>:1: the header is lemma, upos; form and others of"),
+        (f"{HEADER}dunno\t_\tAUX PART\t_\t_\tdo n't know\t_\n", "<stream>:2: a column has not one value for each of"),
+        (f"{HEADER}a\t_\tNO UN\t_\t_\t_\t_\n", "<stream>:2: a tag has a blank"),
+        (f"{HEADER}a\t_\t_\t_\t_\t_\tnever\n", "<stream>:2: ends is 'never', one of _, Yes, No expected"),
+        (f"{HEADER}a\t_\t_\t_\t_\tb\t_\n", "<stream>:2: the token 'a' has one word, which is another"),
+        (f"{HEADER}{'a' * 1001}\t_\t_\t_\t_\t_\t_\n", "has 1001 characters, at most 1000 are allowed"),
+        ("a\nb\x07\n", "<stream>:2: the value 'b\\x07' has a control character"),
+        ("1\ta\t_\n\n", "<stream>:1: 3 columns, 10 expected"),
+        ("1\ta" + "\t_" * 8 + "\n3\tb" + "\t_" * 8 + "\n\n", "<stream>:2: "),
+        ("# x\n1\ta\t_\tNO UN" + "\t_" * 6 + "\n\n", "<stream>:2: a tag has a blank"),
+    ],
+)
+def test_a_wrong_line_is_named(text, expected):
+    with pytest.raises(DataError) as caught:
+        read_lexicon(io.StringIO(text))
+    assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileError, match="no such file|No such file"):
+        read_lexicon(tmp_path / "missing")
+    (tmp_path / "latin").write_bytes(b"a\nb\xe9\n")
+    with pytest.raises(DataError, match="latin:2: byte 0xe9 is not UTF-8"):
+        read_lexicon(tmp_path / "latin")
