@@ -13,6 +13,7 @@ PARTS = grandparent
 CONFIG = $(firstword $(wildcard $(patsubst %,configs/%.yaml,$(LANG) universal)))
 EPOCHS =
 ENCODER =
+VECTORS =
 ARGS =
 TREEBANKS =
 ARCHIVE =
@@ -47,6 +48,9 @@ ENCODERS = minilm e5-small multilingual
 ifneq ($(filter-out $(ENCODERS),$(ENCODER)),)
 $(error ENCODER=$(ENCODER) is not a known encoder; known: $(ENCODERS); others by ARGS='--encoder FOLDER')
 endif
+ifneq ($(filter-out e5-small,$(VECTORS)),)
+$(error VECTORS=$(VECTORS) is not known; known: e5-small; files of vectors by ARGS='--set features.vectors=FILE')
+endif
 ifneq ($(filter train,$(MAKECMDGOALS)),)
 ifneq ($(and $(filter multilingual,$(LANG)),$(filter-out e5-small,$(or $(ENCODER),none))),)
 $(error LANG=multilingual is for an encoder: make train LANG=multilingual ENCODER=e5-small)
@@ -63,7 +67,7 @@ TOOLS = $(VENV)/.test
 TORCH = $(VENV)/.torch
 QUICK = -m "not thorough"
 PYTEST = "$(BIN)/python" -m pytest $(QUICK) $(if $(filter-out 1,$(JOBS)),-n $(JOBS) --dist worksteal)
-FILE = models/$(subst $(blank),_,$(LANG))-$(PARTS)$(ENCODER:%=-%).nonproj
+FILE = models/$(subst $(blank),_,$(LANG))-$(PARTS)$(ENCODER:%=-%)$(VECTORS:%=-%-vectors).nonproj
 PIP = "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: $(CONSTRAINTS:%=--constraint "%")
 SOURCES = $(wildcard nonproj/*.py nonproj/*/*.py nonproj/*/*/*.py)
 # Treebanks are fetched before anything is installed, so that a missing one is reported at once.
@@ -76,14 +80,15 @@ NEAR = $(if $(JOINED),,$(WITH))
 RELATED = $(foreach name,$(NEAR),--related "$$($(call FETCH_ONE,$(name)) --paths | sed -n 1p)")
 PATHS = paths=$$($(FETCH) --paths) && train=$$(echo "$$paths" | sed -n 1p) && test=$$(echo "$$paths" | sed -n 2p)
 GET_ENCODER = $(if $(ENCODER),encoder=$(if $(filter multilingual,$(ENCODER)),"$(MANY)",$$("$(BIN)/python" data_scripts/fetch_encoder.py $(ENCODER) --out "$(DATA)")) &&)
-NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)" >&2; exit 2; }
+GET_VECTORS = $(if $(VECTORS),vectors=$$("$(BIN)/python" data_scripts/fetch_encoder.py $(VECTORS) --out "$(DATA)") &&)
+NEEDS_MODEL = test -f $(FILE) || { echo "there is no $(FILE); create it with: make train LANG=$(LANG) PARTS=$(PARTS)$(ENCODER:%= ENCODER=%)$(VECTORS:%= VECTORS=%)" >&2; exit 2; }
 DECODE_TESTS = $(addprefix tests/,trees parts automata dual) $(addprefix nonproj/,trees automata dual)
 .PHONY: help help-all setup train evaluate parse test test-decode test-all lint docs dist clean
 
 LIST = sed -n 's/^\([a-z-]*\):.*\#\# \(.*\)/  \1	\2/p' $(1) | expand -t 24
 
 help: ## list these targets (the default)
-	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [WITH=treebanks] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
+	@echo "make TARGET [LANG=turkish] [PARTS=grandparent] [ENCODER=e5-small] [VECTORS=e5-small] [EPOCHS=N] [CONFIG=file.yaml] [WITH=treebanks] [TREEBANKS=folders] [ARCHIVE=file] [ARGS='...']"
 	@echo
 	@$(call LIST,Makefile)
 	@echo
@@ -94,6 +99,7 @@ help: ## list these targets (the default)
 	@echo "WITH names related treebanks, separated by blanks, that are also learnt from, as in: make train LANG=UD_Lithuanian-HSE WITH=UD_Lithuanian-ALKSNIS"
 	@echo "TREEBANKS names folders of treebanks, separated by colons; by default, ../shared/treebanks and ../shared/ud are searched."
 	@echo "ENCODER is a pretrained encoder: minilm (English), e5-small (about 100 languages), or multilingual; training with it installs PyTorch, several gigabytes."
+	@echo "VECTORS=e5-small gives all words vectors by the pieces of that encoder's vocabulary; neither training nor parsing needs PyTorch."
 	@echo "ARCHIVE is a treebank's source archive, for machines that cannot download it."
 	@echo "ARGS is passed to the program, as in: make train ARGS='--resume -v'"
 
@@ -124,8 +130,8 @@ $(WARM): $(READY) $(SOURCES)
 
 train: treebank $(WARM) $(if $(ENCODER),$(TORCH)) ## fetch a treebank, train on it, evaluate, show a tree; with ENCODER, fetch and fine-tune it, too
 	@mkdir -p models
-	@$(PATHS) && $(GET_ENCODER) "$(BIN)/nonproj" train "$$train" $(RELATED) --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
-		$(EPOCHS:%=--epochs %) $(if $(ENCODER),--encoder "$$encoder") -o $(FILE) $(ARGS)
+	@$(PATHS) && $(GET_ENCODER) $(GET_VECTORS) "$(BIN)/nonproj" train "$$train" $(RELATED) --test "$$test" $(CONFIG:%=--config "%") --parts $(PARTS) \
+		$(EPOCHS:%=--epochs %) $(if $(ENCODER),--encoder "$$encoder")$(if $(VECTORS), --set features.vectors="$$vectors") -o $(FILE) $(ARGS)
 	@$(PATHS) && "$(BIN)/python" examples/next_steps.py "$(BIN)/nonproj" $(FILE) "$$test"
 
 evaluate: $(WARM) ## evaluate that model on its treebank's test file

@@ -35,6 +35,7 @@ from nonproj.pipeline.compiling import helper
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.encoders.heads import BiaffineLayers, EncodedSentence, sizes_of
 from nonproj.scoring.labels import two_best
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.encoded import add_scores
@@ -151,7 +152,7 @@ def _with_text(sentence: Sentence, between: str, within: str) -> str:
 
 
 def score() -> None:
-    """Call the kernels of marginals and of pruning."""
+    """Call the kernels of marginals, pruning, encoders, and vectors by pieces."""
     scores = np.arange(16.0).reshape(4, 4)
     for single_root in (False, True):
         marginals(scores, single_root)
@@ -162,6 +163,7 @@ def score() -> None:
     EncodedSentence(layers, np.zeros((3, 1), np.float32)).parts("sibling", np.array([[0, 3, 1]], np.int32))
     zeros, ones, integers = np.zeros((1, 1), np.float32), np.ones(1, np.int32), np.zeros((1, 1), np.int32)
     add_scores(zeros, zeros, ones, integers, integers[0], 1.0, np.zeros((1, 1)))
+    PieceVectors(["a"], zeros[0], np.zeros((1, 1), np.int8)).of(["a"])
 
 
 def decode() -> None:

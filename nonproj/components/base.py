@@ -28,6 +28,7 @@ from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
 from nonproj.scoring.labels import AllowedLabels
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.templates import attributes_of
 from nonproj.scoring.vectors import WordVectors
 from nonproj.scoring.vocabulary import FEAT, TokenEncoder
@@ -41,11 +42,11 @@ _LARGEST = 1e30
 
 
 class TrainingFiles(NamedTuple):
-    """The files that options name: templates, word clusters, word vectors, and the folder of a pretrained encoder."""
+    """The contents of files that options name, and the folder of a pretrained encoder that is fine-tuned."""
 
     templates: dict[str, dict[str, Any]] = {}
     clusters: Clusters | None = None
-    vectors: WordVectors | None = None
+    vectors: WordVectors | PieceVectors | None = None
     encoder: Path | None = None
 
 
@@ -137,6 +138,11 @@ class FitContext:
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         """Return the results of some calls, which several processes make, if there are several."""
         return spread(calls, self.run.jobs, lambda items: self.progress(items, "folds"))
+
+    @property
+    def pieces(self) -> PieceVectors | None:
+        """The vectors of all words by their pieces, if the model has them."""
+        return self.files.vectors if isinstance(self.files.vectors, PieceVectors) else None
 
     def title(self, name: str) -> str:
         """Return the name of a component for log and progress bars."""

@@ -138,7 +138,7 @@ def training_digest(corpus: Corpus, context: FitContext) -> str:
     options, (templates, _, vectors, _), start = context.config.as_dict(), context.files, context.start
     options["training"].pop("epochs")
     digest = hashlib.blake2b(repr((sorted(options.items()), templates)).encode(), digest_size=16)
-    points = ("\n".join(vectors.words).encode(), vectors.table.tobytes()) if vectors else ()
+    points = ("\n".join(getattr(vectors, "words", ())).encode(), vectors.table.tobytes()) if vectors else ()
     for data in (*points, *([start.to_bytes()] if start else [])):
         digest.update(data)
     for sentence in corpus.all_sentences:

@@ -170,7 +170,7 @@ def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitConte
     context = context.having(
         config=config,
         run=dataclasses.replace(context.run, jobs=1),
-        fitted={name: context.fitted[name] for name in ("clusters", "vocabulary")},
+        fitted={name: context.fitted[name] for name in ("clusters", "vectors", "vocabulary")},
         meta={name: context.meta[name] for name in ("multi_root", "projective", "coarse_tags")},
         unfinished=UnfinishedFit(),
         part_of="confidence",

@@ -53,8 +53,7 @@ class NetworkComponent(Component):
         examples, turns = LazyList(example, chosen), range(config.network.epochs)
         epochs = [np.flatnonzero((corpus.in_epoch(epoch) & _one_copy(corpus, epoch))[chosen]) for epoch in turns]
         hyper, rng = arc_hyperparameters(config.network), generator(config.seed, Stream.NETWORK)
-        vectors = context.files.vectors.table if context.files.vectors else None
-        network = TrainableArcNetwork(vocabularies, examples, len(labels), hyper, rng, vectors)
+        network = TrainableArcNetwork(vocabularies, examples, len(labels), hyper, rng, context.files.vectors)
         chance = partial(generator, config.seed, Stream.NETWORK_ORDER)
         Learner(network, epochs, chance).learn(title, context.progress)
         return StoredState(*network.network(*factors).state(network.names))
@@ -63,7 +62,8 @@ class NetworkComponent(Component):
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
         """Return the network in a checkpoint, which is that of these vocabularies and labels."""
         if state := saved.component(cls.name):
-            load(Network, state, context.vocabulary.encoder.vocabularies, len(context.vocabulary.labels))
+            vocabulary = context.vocabulary
+            load(Network, state, vocabulary.encoder.vocabularies, len(vocabulary.labels), context.pieces)
         return StoredState(*state) if state else Fitted()
 
 
@@ -95,4 +95,4 @@ def kept_network(context: FitContext) -> Network | None:
         return None
     values, arrays = state
     values = values | {name: values[name] / context.step for name in ("scale", "label_scale")}
-    return load(Network, (values, arrays), vocabulary.encoder.vocabularies, len(vocabulary.labels))
+    return load(Network, (values, arrays), vocabulary.encoder.vocabularies, len(vocabulary.labels), context.pieces)

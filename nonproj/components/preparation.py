@@ -26,11 +26,14 @@ from nonproj.learning.corpus import RELATED, Auxiliary, Corpus, sentences_per_ep
 from nonproj.learning.hyperparameters import TREEBANK
 from nonproj.learning.label_numbers import label_set
 from nonproj.learning.partial import held_out_trees, learnable, root_words, with_trees
+from nonproj.learning.piece_vectors import FETCHED, find_folder, read_piece_vectors
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.registry import part_set
 from nonproj.pipeline.parser import length_error
 from nonproj.scoring.clusters import PREFIXES, Clusters
+from nonproj.scoring.encoders.architecture import licence_of
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
 from nonproj.scoring.vocabulary import prefer_coarse
@@ -93,8 +96,8 @@ def prepare(
         meta["unpunctuated"] = True
     meta |= {name: known[name] for name in KEPT if name in known}
     meta |= {"continued": history_of(start)} if start else {}
-    if files.vectors:
-        meta["vectors"] = {"name": Path(str(config.features.vectors)).name, "words": len(files.vectors.words)}
+    if files.vectors and not start:
+        meta["vectors"] = facts_of(files.vectors, str(config.features.vectors))
     if others:
         meta[auxiliary.origin] = {"sentences": len(others), "words": sum(map(len, others))}
     trees = "projective" if meta["projective"] else "non-projective, too"
@@ -130,22 +133,46 @@ def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool
 def load_files(config: Config, sentences: Sequence[Sentence], start: Model | None) -> TrainingFiles:
     """Return what is in the files that options name, or in a model that is continued."""
     if start:
-        return TrainingFiles(start.templates, start.loaded(Clusters))
+        return TrainingFiles(start.templates, start.loaded(Clusters), start.loaded(PieceVectors))
     templates, clusters = load_features(config, len(label_set(sentences)) > 1)
     return TrainingFiles(templates, clusters, load_vectors(config, sentences), encoder_folder(config.encoder))
 
 
-def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | None:
-    """Return the word vectors of a configuration, those of the sentences' words among them; None without a file."""
+def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | PieceVectors | None:
+    """Return the word vectors of a configuration: those of a file, the sentences' words among them, or by pieces."""
     options = config.features
     if options.vectors is None:
         return None
     forms = {row[1] for sentence in sentences for row in sentence.rows}
+    if folder := vectors_folder(options.vectors):
+        pieces = read_piece_vectors(folder, sorted(forms))
+        log.info("vectors of all words with %d dimensions, by %d pieces", pieces.dimensions, len(pieces.scores))
+        return pieces
     found = WordVectors.read(options.vectors, TREEBANK.vector_words, forms | {form.lower() for form in forms})
     known = WordNumbers(found.words).of(sorted(forms)) >= 0
     text = "vectors of %d words with %d dimensions, for %.0f %% of the treebank's words"
     log.info(text, *found.table.shape, 100 * known.mean())
     return found
+
+
+def vectors_folder(name: str) -> Path | None:
+    """Return the folder of the encoder that gives vectors by pieces; None for a file of word vectors."""
+    path = Path(name)
+    if folder := find_folder(name):
+        return folder
+    if path.exists() or len(path.parts) > 1 or path.suffix:
+        return None
+    advice = f"fetch it: python data_scripts/fetch_encoder.py {name}"
+    raise ConfigError("features.vectors", f"there is no file {name!r}, nor an encoder {FETCHED / name}; {advice}")
+
+
+def facts_of(vectors: WordVectors | PieceVectors, name: str) -> dict[str, Any]:
+    """Return what the card says of word vectors."""
+    found: dict[str, Any] = {"name": Path(name).name}
+    if isinstance(vectors, WordVectors):
+        return found | {"words": len(vectors.words)}
+    folder = find_folder(name)
+    return found | {"pieces": len(vectors.scores), "licence": licence_of(folder / "README.md") if folder else ""}
 
 
 def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, Any]], Clusters | None]:

@@ -29,7 +29,7 @@ from nonproj.io.partial import is_partial
 from nonproj.learning.corpus import Corpus, sentences_per_epoch
 from nonproj.learning.hyperparameters import AUXILIARY
 from nonproj.learning.related_gain import RelatedGain, compare
-from nonproj.linear.state import Fitted
+from nonproj.linear.state import Fitted, load
 from nonproj.linear.streams import Stream, generator
 from nonproj.model.model import Model
 from nonproj.tagging.analyzer import Analyzer, quick
@@ -50,7 +50,7 @@ class TaggerComponent(Component):
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn the columns LEMMA to FEATS, unless all are empty; those that a model lacks are not learnt later."""
         config, sentences, auxiliary = context.config, corpus.sentences, corpus.auxiliary
-        start = context.start.loaded(Analyzer) if context.start else None
+        start = context.start.loaded(Analyzer, context.pieces) if context.start else None
         if start:
             sentences = completed([sentence for sentence in sentences if is_tagged(sentence)], start)
         if not config.tagger.epochs or not filled_columns(sentences) or (context.start and not start):
@@ -65,6 +65,12 @@ class TaggerComponent(Component):
         folder, vectors = config.features.folder, context.files.vectors
         analyzer = Analyzer.fit(learnt, config.tagger, config.seed, context.progress, folder, vectors, start)
         return analyzer if analyzer.columns else Fitted()
+
+    @classmethod
+    def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
+        """Return the tagger in a checkpoint, with the vectors of words that it has learnt from."""
+        state = saved.component(cls.name)
+        return load(Analyzer, state, context.pieces) if state else Fitted()
 
     @classmethod
     def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:

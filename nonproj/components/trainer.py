@@ -26,7 +26,7 @@ from nonproj.components.preparation import prepare
 from nonproj.components.pruner import PrunerComponent
 from nonproj.components.segmenter import SegmenterComponent
 from nonproj.components.tagger import TaggerComponent
-from nonproj.components.vocabulary import ClusterComponent, VocabularyComponent
+from nonproj.components.vocabulary import ClusterComponent, VectorComponent, VocabularyComponent
 from nonproj.learning.corpus import Auxiliary, Corpus
 from nonproj.learning.memory import release_memory
 from nonproj.model.model import Model
@@ -38,6 +38,7 @@ OF_TEXT: tuple[type[Component], ...] = (SegmenterComponent, ConventionsComponent
 
 OF_TREES: tuple[type[Component], ...] = (
     ClusterComponent,
+    VectorComponent,
     VocabularyComponent,
     PrunerComponent,
     LabelerComponent,

@@ -17,8 +17,9 @@ from nonproj.learning.partial import allowed_by
 from nonproj.linear.state import Fitted
 from nonproj.model.model import Model
 from nonproj.scoring.clusters import Clusters
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.templates import attributes_of
-from nonproj.scoring.vectors import VECTOR
+from nonproj.scoring.vectors import VECTOR, WordVectors
 from nonproj.scoring.vocabulary import TokenEncoder
 
 
@@ -33,6 +34,17 @@ class ClusterComponent(Component):
         return Fitted() if context.files.clusters is None else context.files.clusters
 
 
+class VectorComponent(Component):
+    """The vectors of all words by their pieces, of a pretrained encoder's vocabulary."""
+
+    name, kind = "vectors", PieceVectors
+
+    @classmethod
+    def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
+        """Return the vectors."""
+        return context.pieces or Fitted()
+
+
 class VocabularyComponent(Component):
     """The vocabularies; they follow from the sentences, so a checkpoint does not have them."""
 
@@ -43,12 +55,12 @@ class VocabularyComponent(Component):
         """Number the strings and labels of all sentences, after those of a model that is continued."""
         sentences, (templates, clusters, vectors, _) = corpus.all_sentences, context.files
         before = vocabulary_of(context.start) if context.start else None
-        words = vectors.words if vectors else ()
+        words = vectors.words if isinstance(vectors, WordVectors) else []
         if before:
-            words = before.encoder.vocabularies.get(VECTOR, ())
+            words = before.encoder.vocabularies.get(VECTOR, [])
         coarse, known = context.meta["coarse_tags"], before.encoder if before else None
         encoder = TokenEncoder.from_sentences(
-            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known
+            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known, context.pieces
         )
         known_labels, known_lines = (before.labels, before.lines) if before else ((), None)
         labels, lines = arranged(templates, encoder, sentences, known_labels, known_lines)

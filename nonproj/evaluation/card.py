@@ -131,6 +131,9 @@ def _data(data: dict[str, Any], training: dict[str, Any]) -> Iterator[tuple[str,
         yield "pretrained encoder", f"{encoder.get('name')} ({encoder.get('kind')}), licence: {licence}{known}"
     if vectors := training.get("vectors"):
         terms = f"{_number(vectors.get('words'))} words; the terms of the vectors may restrict the use of the model"
+        if "pieces" in vectors:
+            licence = vectors.get("licence") or "unknown"
+            terms = f"by {_number(vectors['pieces'])} pieces of words of the encoder, licence: {licence}"
         yield "word vectors", f"`{vectors.get('name')}`, {terms}"
     for role, title in (("train", "training file"), ("test", "test file")):
         if data.get(f"{role}_file"):

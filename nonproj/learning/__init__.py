@@ -12,6 +12,7 @@
 - `graphs`: paths, templates and the classifier of enhanced graphs
 - `candidate_arcs`: the candidate arcs of the training sentences, and their arrays in a checkpoint
 - `network`: the network over arcs and labels: its inputs, its losses and their gradient
+- `piece_vectors`: vectors of words by pieces, from an encoder's folder
 - `encoders`: fine-tuning a pretrained encoder, with PyTorch
 - `additive`: additive models by logistic regression, and the classifier of confidence, which consists of them
 - `perceptron`: the averaged perceptron over parts

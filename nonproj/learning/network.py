@@ -26,7 +26,8 @@ from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, draw_weights
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
 from nonproj.scoring.joined import JoinedTokens, join
 from nonproj.scoring.network import POSITIONS, ArcWeights, Network, position_code
-from nonproj.scoring.vectors import VECTOR
+from nonproj.scoring.piece_vectors import PieceVectors, rounded_projection
+from nonproj.scoring.vectors import VECTOR, WordVectors, chosen_rows
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, UNKNOWN, Tokens
 from nonproj.scoring.word_rows import IndexColumns, columns_for, word_rows
 from nonproj.types import ArcSpace, Bools, Float32s, Int32s, Int64s
@@ -109,8 +110,8 @@ class TrainableArcNetwork:
     hyperparameters : Hyperparameters
     rng : numpy.random.Generator
         For the first weights and what is left out.
-    vectors : ndarray of shape (n, D), float32, optional
-        Vectors of the words in the vocabulary of `VECTOR`.
+    vectors : WordVectors or PieceVectors, optional
+        Vectors of the words in the vocabulary of `VECTOR`, or of all words, as the sentences have them.
 
     Attributes
     ----------
@@ -128,15 +129,17 @@ class TrainableArcNetwork:
         n_labels: int,
         hyperparameters: Hyperparameters,
         rng: np.random.Generator,
-        vectors: np.ndarray | None = None,
+        vectors: WordVectors | PieceVectors | None = None,
     ):
         hyper, self.rng, self.examples = hyperparameters, rng, examples
         self.hyperparameters, self.sizes, size = hyper, np.ones(len(examples), np.int64), hyper.hidden
         self.names = columns_for(vocabularies)
         self.columns = IndexColumns.of(vocabularies, self.names)
-        self._vector = self.names.index((VECTOR, 0)) if vectors is not None else -1
+        self.vectors, with_file = vectors, isinstance(vectors, WordVectors)
+        column = self.names.index((VECTOR, 0)) if with_file else -1
+        self._vector = column if with_file else len(self.names) + 1  # where it is dropped
         tokens = [example.tokens for example in examples]
-        self.index = count_rows(self.columns, tokens, hyper.min_count, self._vector)
+        self.index = count_rows(self.columns, tokens, hyper.min_count, column)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
         shapes = (self.index.max() + 1, hyper.width), (FIRST + len(vocabularies[tags]), size), (POSITIONS, size)
         deviations = hyper.row_deviation, hyper.deviation, hyper.deviation
@@ -145,9 +148,11 @@ class TrainableArcNetwork:
         output = draw_weights(rng, (size,), 1.0 / np.sqrt(size))
         labels = draw_weights(rng, (n_labels, size), hyper.deviation)
         self.weights = ArcWeights(drawn[0], drawn[1], drawn[2], output, labels)
-        lexical = np.array([name in LEXICAL for name, _ in self.names] + [False])
+        lexical = np.array(
+            [name in LEXICAL for name, _ in self.names] + [False] * (1 + isinstance(vectors, PieceVectors))
+        )
         self._rates = np.where(lexical, hyper.lexical_dropout, hyper.row_dropout)
-        projection = None if vectors is None else Projection(vectors, hyper, rng)
+        projection = Projection(vectors.table.shape[1], hyper, rng) if vectors else None
         context = ContextLayers(hyper, 2 * size, rng) if hyper.layers else None
         rows = AdaGrad(drawn[0], hyper.row_rate, hyper.first_square, hyper.pieces)
         self.layers = HiddenLayers(rows, context, projection=projection)
@@ -170,9 +175,13 @@ class TrainableArcNetwork:
         tokens = batch.tokens
         items = SparseRows(*_arc_rows(batch.head, batch.modifier, batch.from_root, tokens.n_nodes))
         words, vectors = word_rows(self.columns, self.index, tokens, dropped), None
-        if self.layers.projection:
+        if isinstance(self.vectors, WordVectors):
             numbers = tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.attribute[self._vector]]
-            vectors = np.where(dropped[:, self._vector], -1, np.maximum(numbers.astype(np.int64) - FIRST, -1))
+            vectors = chosen_rows(self.vectors.table, numbers - FIRST)
+        elif self.vectors and tokens.vectors is not None:
+            vectors = tokens.vectors * self.vectors.unit
+        if vectors is not None:
+            vectors[dropped[:, self._vector] > 0] = 0.0
         return NetworkInputs(words, (tokens.first, tokens.end), items, vectors)
 
     def gradient(self, batch: ArcBatch, inputs: NetworkInputs, dropout: Dropout) -> Gradient:
@@ -198,18 +207,18 @@ class TrainableArcNetwork:
         return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 
     def network(self, factor: float, label_factor: float) -> Network:
-        """Return the network in 16 bits; words with vectors have rows.
+        """Return the network in 16 bits; words with vectors of a file have rows.
 
         The factors are those of its scores of arcs and of labels.
         """
-        (words, *others), index, layers = self.weights, self.index, self.layers
-        if layers.projection:
+        (words, *others), index, layers, projected = self.weights, self.index, self.layers, None
+        rows = layers.projection.rows(self.vectors.table) if self.vectors and layers.projection else words[:0]
+        if isinstance(self.vectors, WordVectors):
             begin = self.columns.start[self._vector] + FIRST
-            rows = product(layers.projection.table, layers.projection.matrix)
             index = index.copy()
             index[begin : begin + len(rows)] = len(words) + np.arange(len(rows))
             words = np.concatenate([words, rows])
-        of_words, inner = scale_of(words), scale_of(*others[:2])
+        of_words, inner = scale_of(words, rows), scale_of(*others[:2])
         if not layers.context:
             of_words = inner = max(of_words, inner)
         outer, of_labels = scale_of(others[2]), scale_of(others[3])
@@ -217,7 +226,9 @@ class TrainableArcNetwork:
         rounded = [quantise(table, scale)[0] for table, scale in zip((words, *others), scales, strict=True)]
         factors = factor * inner * outer, label_factor * inner * of_labels
         context = rounded_context(layers.context.tables, of_words, inner) if layers.context else None
-        return Network(self.columns, index, ArcWeights(*rounded), *factors, context)
+        if isinstance(self.vectors, PieceVectors) and layers.projection:
+            projected = rounded_projection(self.vectors, layers.projection.matrix, of_words)
+        return Network(self.columns, index, ArcWeights(*rounded), *factors, context, projected)
 
 
 def extended_network(

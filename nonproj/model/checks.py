@@ -22,7 +22,7 @@ TABLES = {"parser", "pruner", "labeler"}
 
 COMPONENTS = (
     *("tagger", "segmenter", "lexicon", "crossing", "graphs"),
-    *("confidence", "clusters", "network", "encoder"),
+    *("confidence", "clusters", "vectors", "network", "encoder"),
 )
 """Optional components of a model besides its parser; their states are checked when they are loaded."""
 

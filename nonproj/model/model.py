@@ -23,6 +23,7 @@ from nonproj.model import container
 from nonproj.model.checks import defect_of
 from nonproj.options.config import Config
 from nonproj.scoring.clusters import Clusters
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.vocabulary import TokenEncoder
 
 LABEL_LINES = "label_lines"
@@ -101,7 +102,8 @@ class Model:
 
     def encoder(self) -> TokenEncoder:
         """Return a new encoder of sentences for this model."""
-        return TokenEncoder(self.vocabularies, self.loaded(Clusters), bool(self.meta.get("coarse_tags")))
+        coarse = bool(self.meta.get("coarse_tags"))
+        return TokenEncoder(self.vocabularies, self.loaded(Clusters), coarse, self.loaded(PieceVectors))
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file atomically.

@@ -14,8 +14,8 @@ class Projection:
 
     Parameters
     ----------
-    table : ndarray of shape (n, D), float32
-        The vectors.
+    dimensions : int
+        D, the size of a vector.
     hyperparameters : Hyperparameters
     rng : numpy.random.Generator
         For the first matrix.
@@ -27,17 +27,15 @@ class Projection:
         On the matrix.
     """
 
-    def __init__(self, table: np.ndarray, hyperparameters: Hyperparameters, rng: np.random.Generator):
-        hyper, self.table = hyperparameters, table
-        self.matrix = draw_weights(rng, (table.shape[1], hyper.width), hyper.deviation)
+    def __init__(self, dimensions: int, hyperparameters: Hyperparameters, rng: np.random.Generator):
+        hyper = hyperparameters
+        self.matrix = draw_weights(rng, (dimensions, hyper.width), hyper.deviation)
         self.steps = AdaGrad(self.matrix, hyper.projection_rate, pieces=hyper.pieces)
 
-    def add(self, numbers: np.ndarray, sums: np.ndarray) -> None:
-        """Add the row of each word, -1 for one without a vector, to its sum, float32[n, width]."""
-        chosen = np.flatnonzero(numbers >= 0)
-        sums[chosen] += product(self.table[numbers[chosen]], self.matrix)
+    def rows(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the row of each word, float32[n, width], given the vectors, float32[n, D]."""
+        return product(vectors, self.matrix)
 
-    def gradient(self, numbers: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient of the matrix, given those of the sums."""
-        chosen = np.flatnonzero(numbers >= 0)
-        return product(self.table[numbers[chosen]].T, gradient[chosen])
+    def gradient(self, vectors: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """Return the gradient of the matrix, given those of the rows."""
+        return product(vectors.T, gradient)

@@ -30,8 +30,8 @@ class NetworkInputs(NamedTuple):
         Input rows of each scored item's hidden layer, K numbers each.  First the contextual ones (or the rows of the
         words' vectors, without layers over words in context), as many for each word, one word after the other; then the
         static ones, in the same order; then ``more`` of `HiddenLayers.forward`.
-    vectors : ndarray of shape (N,), int64, or None
-        The number of each word's pretrained vector, -1 for a word without one.
+    vectors : ndarray of shape (N, D), float32, or None
+        The pretrained vector of each word, zeros for a word without one.
     """
 
     words: SparseRows
@@ -135,7 +135,7 @@ class HiddenLayers:
         """
         vectors, passed = sum_rows(inputs.words, self.rows.table), None
         if self.projection and inputs.vectors is not None:
-            self.projection.add(inputs.vectors, vectors)
+            vectors += self.projection.rows(inputs.vectors)
         sums = vectors
         if self.context and dropout.context is not None:
             sums, passed = self.context.forward(vectors, inputs.sentences, dropout.context)

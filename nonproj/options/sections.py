@@ -60,7 +60,10 @@ class FeaturesConfig(Section, name="features"):
 
     folder: str | None = path("folder of feature templates; null: the built-in ones")
     clusters: str | None = path("file of word clusters: each line has a bit string, a tab and a word; null: none")
-    vectors: str | None = path("file of word vectors in word2vec's text format, or with gzip; null: none")
+    vectors: str | None = path(
+        "file of word vectors in word2vec's text format, or with gzip; or an encoder, whose pieces of words have "
+        "vectors: its folder, or the name of one that was fetched, such as e5-small; null: none"
+    )
     tags: str = choice(
         "auto",
         "tags that templates name as pos: fine (XPOS) or coarse (UPOS); auto: coarse if XPOS has too many or too few",

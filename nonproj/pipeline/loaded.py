@@ -83,7 +83,7 @@ class LoadedModel:
         attributes = encoder.attributes
         table = model.weights.get(LABEL_LINES)
         lines = None if table is None else AllowedLabels(table, attributes.index(TAG))
-        network = model.loaded(Network, model.vocabularies, n_labels)
+        network = model.loaded(Network, model.vocabularies, n_labels, encoder.pieces)
         further = lines, network, model.weights.get(LABEL_PLACES)
         scorer = Scorer(templates, attributes, model.config.parts, n_labels, *further)
         of_labels = tables["labeler"], tables["parser"]
@@ -102,7 +102,7 @@ class LoadedModel:
     @LoadedOnce
     def analyzer(self) -> Analyzer | None:
         """The model's tagger and lemmatizer, or None."""
-        return self.model.loaded(Analyzer)
+        return self.model.loaded(Analyzer, self.encoder.pieces)
 
     @LoadedOnce
     def pretrained(self) -> EncoderScorer | None:

@@ -2,6 +2,7 @@
 
 - `vocabulary`: strings to integers, by a vocabulary for each attribute of words
 - `clusters`, `vectors`: word clusters and word vectors, learnt from text without annotation
+- `piece_vectors`: vectors of words by the pieces of an encoder's vocabulary
 - `morphology`: the morphological features that are most informative about a word's label
 - `punctuation`: the brackets or quotation marks around each word, and the commas before it
 - `templates`: feature templates, from YAML to tables

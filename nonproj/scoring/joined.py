@@ -36,6 +36,8 @@ class JoinedTokens(NamedTuple):
         All nodes, those in the padding between sentences included.
     encoded : tuple of nonproj.scoring.encoders.heads.EncodedSentence, or None
         As of `Tokens`, of each sentence.
+    vectors : ndarray of shape (n_nodes, D), int8, or None
+        As of `Tokens`; zeros for the padding.
     """
 
     atoms: np.ndarray
@@ -45,6 +47,7 @@ class JoinedTokens(NamedTuple):
     end: np.ndarray
     n_nodes: int
     encoded: tuple[EncodedSentence, ...] | None = None
+    vectors: np.ndarray | None = None
 
 
 def join(tokens: Sequence[Tokens]) -> JoinedTokens:
@@ -62,15 +65,22 @@ def join(tokens: Sequence[Tokens]) -> JoinedTokens:
     if tokens[0].encoded is not None:  # all have it, or none
         encoded = tuple(each.encoded for each in tokens if each.encoded is not None)
     if len(tokens) == 1:
-        n_nodes = len(tokens[0].feat_start) - 1
-        return JoinedTokens(*tokens[0][:3], np.zeros(1, np.int32), np.array([n_nodes], np.int32), n_nodes, encoded)
+        n_nodes, one = len(tokens[0].feat_start) - 1, np.zeros(1, np.int32)
+        return JoinedTokens(*tokens[0][:3], one, np.array([n_nodes], np.int32), n_nodes, encoded, tokens[0].vectors)
     sizes = np.array([len(each.feat_start) for each in tokens], np.int32) - np.int32(1)
     end = np.cumsum(sizes + np.int32(2 * PADDING), dtype=np.int32) - np.int32(2 * PADDING)
     first, counts = end - sizes, np.zeros(int(end[-1]) + 1, np.int32)
     atoms, starts, feat = (np.concatenate([each[i] for each in tokens]) for i in range(3))
     places = np.arange(len(starts)) + np.repeat(np.arange(len(tokens)) * (2 * PADDING - 1), sizes + 1)
     counts[places[1:]] = np.maximum(np.diff(starts), 0)  # features of the node before; each sentence starts at 0
-    return JoinedTokens(atoms, np.cumsum(counts, dtype=np.int32), feat, first, end, int(end[-1]), encoded)
+    joined = JoinedTokens(atoms, np.cumsum(counts, dtype=np.int32), feat, first, end, int(end[-1]), encoded)
+    vectors = [each.vectors for each in tokens if each.vectors is not None]  # all have them, or none
+    if not vectors:
+        return joined
+    found = np.zeros((joined.n_nodes, vectors[0].shape[1]), np.int8)
+    for own, begin in zip(vectors, first.tolist(), strict=True):
+        found[begin : begin + len(own)] = own
+    return joined._replace(vectors=found)
 
 
 def whole(n_nodes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -22,6 +22,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Arrays, Schema
 from nonproj.networks.context import CONTEXT, ContextWeights, check_context
 from nonproj.scoring.joined import JoinedTokens, whole
+from nonproj.scoring.piece_vectors import PROJECTION, PieceVectors, ProjectedVectors, check_projection
 from nonproj.scoring.vocabulary import FEAT, FIRST, PADDING, ROOT, Tokens
 from nonproj.scoring.word_rows import IndexColumns, sums_before, word_sums
 from nonproj.types import Float64s, Int16s, Int32s
@@ -94,11 +95,13 @@ class Network:
         Factors of the scores of arcs and of labels.
     context : ContextWeights, optional
         Layers over words in context.
+    projected : ProjectedVectors, optional
+        Of the vectors of words by pieces, which are among the rows of a word.
     """
 
     name: ClassVar[str] = "network"
     schema: ClassVar[Schema] = Schema(
-        {"columns": list, "scale": float, "label_scale": float}, _ARRAYS, [Schema({}, CONTEXT)]
+        {"columns": list, "scale": float, "label_scale": float}, _ARRAYS, [Schema({}, CONTEXT), Schema({}, PROJECTION)]
     )
 
     def __init__(
@@ -109,8 +112,10 @@ class Network:
         scale: float,
         label_scale: float,
         context: ContextWeights | None = None,
+        projected: ProjectedVectors | None = None,
     ):
         self.columns, self.index, self.weights, self.context = columns, index, weights, context
+        self.projected = projected
         self.scale, self.label_scale = scale, label_scale
         self._labels = np.ascontiguousarray(weights.labels.T, np.float64)
 
@@ -130,12 +135,13 @@ class Network:
         own, word = tagged or (tokens, np.arange(tokens.n_nodes))
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
         roots = (own.atoms[PADDING : PADDING + len(word), column] == ROOT).astype(np.uint8)
-        if self.context is None:
-            sums = word_sums(self.columns, self.index, self.weights.words, tokens, (own, word))
-        else:
+        seen = (own, word) if self.context is None else None
+        sums = word_sums(self.columns, self.index, self.weights.words, tokens, seen)
+        if self.projected and tokens.vectors is not None:
+            sums += self.projected.rows(tokens.vectors[word] if seen else tokens.vectors)
+        if self.context is not None:
             sentences = (tokens.first, tokens.end) if isinstance(tokens, JoinedTokens) else whole(tokens.n_nodes)
-            vectors = word_sums(self.columns, self.index, self.weights.words, tokens)
-            sums = self.context.sums(vectors, sentences)[word]
+            sums = self.context.sums(sums, sentences)[word]
         return HiddenSums(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: HiddenSums, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
@@ -165,6 +171,7 @@ class Network:
         arrays = dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
         scales = {"scale": float(self.scale), "label_scale": float(self.label_scale)}
         arrays |= self.context.arrays() if self.context else {}
+        arrays |= dict.fromkeys(PROJECTION, self.projected.matrix) if self.projected else {}
         return {"columns": [list(column) for column in columns]} | scales, arrays
 
     @classmethod
@@ -174,8 +181,9 @@ class Network:
         arrays: dict[str, np.ndarray],
         vocabularies: Mapping[str, Sequence[str]],
         n_labels: int,
+        pieces: PieceVectors | None = None,
     ) -> Network:
-        """Return the network of a `state`, for the vocabularies of its model and its number of labels.
+        """Return the network of a `state`, for the vocabularies, number of labels and vectors by pieces of its model.
 
         Raises
         ------
@@ -210,7 +218,7 @@ class Network:
                 raise ModelError(f"the network's array '{name}' is of size {size}; {expected} is expected")
         if index.min() < 0 or index.max() >= len(weights.words):
             raise ModelError("the network lacks some of its rows")
-        return cls(found, index, weights, *scales, context)
+        return cls(found, index, weights, *scales, context, check_projection(arrays, PROJECTION, weights.words, pieces))
 
 
 def _is_column(column: object) -> bool:

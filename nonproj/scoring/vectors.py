@@ -89,6 +89,10 @@ class WordVectors(NamedTuple):
         length = math.sqrt(float(np.square(table, dtype=np.float64).sum(axis=1).mean()))
         return cls(list(found), table / np.float32(length or 1.0))
 
+    def of(self, forms: Sequence[str]) -> np.ndarray:
+        """Return the vector of each word, float32[n, D], zeros for one without."""
+        return chosen_rows(self.table, WordNumbers(self.words).of(forms))
+
 
 class WordNumbers:
     """The numbers of words.
@@ -127,6 +131,12 @@ class WordNumbers:
         if len(set(words)) < len(words):
             raise ModelError("a word has two vectors")
         return cls(check_strings(words, VOCABULARY, "the words with vectors"))
+
+
+def chosen_rows(table: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Return rows of a table by their numbers, zeros for negative ones."""
+    found: np.ndarray = np.where(numbers[:, None] >= 0, table[numbers], table.dtype.type(0))
+    return found
 
 
 def _read_chosen(stream: Stream, path: str, most: int, kept: set[str]) -> dict[str, np.ndarray]:

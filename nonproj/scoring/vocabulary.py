@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,7 @@ from nonproj.io.strings import VOCABULARY, fits
 from nonproj.kernels.threads import PerThread
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.morphology import features_in, informative, reduce, reduced
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.punctuation import MARKS, OUTSIDE_ALL, enclosures, segments
 from nonproj.scoring.vectors import VECTOR
 from nonproj.types import Sentence
@@ -59,12 +60,15 @@ class Tokens(NamedTuple):
         Numbers of morphological features.
     encoded : nonproj.scoring.encoders.heads.EncodedSentence or None
         The scores of a pretrained encoder, if the model has one.
+    vectors : ndarray of shape (N, D), int8, or None
+        The vectors of nodes by the pieces of words, if the model has them; zeros for the root.
     """
 
     atoms: np.ndarray
     feat_start: np.ndarray
     feat: np.ndarray
     encoded: EncodedSentence | None = None
+    vectors: np.ndarray | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -153,18 +157,20 @@ def _features_of(feats: str) -> list[str]:
 
 
 class _WordCache:
-    """The words that a thread has encoded: their numbers, their rows of integers, and their features."""
+    """The words that a thread has encoded: their numbers, rows of integers, features, and vectors by pieces."""
 
-    def __init__(self, n_attributes: int):
+    def __init__(self, n_attributes: int, dimensions: int):
         self.row: dict[tuple[Any, ...], int] = {}
         self.table = np.zeros((1024, n_attributes), np.int32)
         self.feats: list[list[int]] = []
+        self.vectors = np.zeros((1024, dimensions), np.int8)
 
     def add(self, columns: tuple[Any, ...], atoms: list[int], feats: list[int]) -> int:
         """Add a word; return its number."""
         number = len(self.row)
         if number == len(self.table):
             self.table = np.concatenate([self.table, np.zeros_like(self.table)])
+            self.vectors = np.concatenate([self.vectors, np.zeros_like(self.vectors)])
         self.table[number] = atoms
         self.feats.append(feats)
         self.row[columns] = number
@@ -182,6 +188,8 @@ class TokenEncoder:
         Without them words are in no cluster.
     coarse : bool
         Ignore the column POSTAG (XPOS), see `prefer_coarse`.
+    pieces : PieceVectors, optional
+        The vectors of all words.
 
     Examples
     --------
@@ -192,14 +200,20 @@ class TokenEncoder:
     [[4, 4], [5, 5]]
     """
 
-    def __init__(self, vocabularies: dict[str, list[str]], clusters: Clusters | None = None, coarse: bool = False):
-        self.vocabularies, self.clusters, self.coarse = vocabularies, clusters, coarse
+    def __init__(
+        self,
+        vocabularies: dict[str, list[str]],
+        clusters: Clusters | None = None,
+        coarse: bool = False,
+        pieces: PieceVectors | None = None,
+    ):
+        self.vocabularies, self.clusters, self.coarse, self.pieces = vocabularies, clusters, coarse, pieces
         self.attributes = [name for name in vocabularies if name != FEAT]
         self._numbers = {name: {s: i for i, s in enumerate(strings, FIRST)} for name, strings in vocabularies.items()}
         self._informative = features_in(vocabularies.get(MORPH, ()))
         self._of_sentence = [name for name in OF_SENTENCE if name in vocabularies]
         self._key = itemgetter(*((1, 2, 3, 5) if coarse else (1, 2, 3, 4, 5)))
-        self._met = PerThread(partial(_WordCache, len(self.attributes)))
+        self._met = PerThread(partial(_WordCache, len(self.attributes), pieces.dimensions if pieces else 0))
 
     @classmethod
     def from_sentences(
@@ -211,11 +225,13 @@ class TokenEncoder:
         coarse: bool = False,
         vectors: Sequence[str] = (),
         known: TokenEncoder | None = None,
+        pieces: PieceVectors | None = None,
     ) -> TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
-        Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order.
+        Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order; by
+        ``pieces``, all words have vectors, without numbers.
 
         The strings of an encoder that is ``known`` come first, so that all that it encodes has the same numbers: of
         alternatives, only the last strings are added, and features are as informative as it takes them to be.
@@ -241,7 +257,7 @@ class TokenEncoder:
         if known:
             both = {name: dict.fromkeys([*known.vocabularies[name], *vocabularies[name]]) for name in vocabularies}
             vocabularies = {name: list(strings)[: VOCABULARY.most] for name, strings in both.items()}
-        return cls(vocabularies, clusters, coarse)
+        return cls(vocabularies, clusters, coarse, pieces)
 
     def encode(self, sentence: Sentence) -> Tokens:
         """Return a sentence of n words as integers."""
@@ -250,8 +266,14 @@ class TokenEncoder:
             met = self._met.renewed()
         ids: list[Any] = list(map(met.row.get, keys))
         if None in ids:
+            first = len(met.row)
             ids = [met.row[key] if key in met.row else self._add(met, key) for key in keys]
-        n_nodes = len(ids) + 1
+            if self.pieces:
+                met.vectors[first : len(met.row)] = self.pieces.of([key[0] for key in islice(met.row, first, None)])
+        n_nodes, vectors = len(ids) + 1, None
+        if self.pieces:
+            vectors = np.zeros((n_nodes, self.pieces.dimensions), np.int8)
+            met.vectors.take(ids, 0, vectors[1:])
         atoms = np.zeros((n_nodes + 2 * PADDING, len(self.attributes)), np.int32)
         atoms[PADDING] = ROOT
         met.table.take(ids, 0, atoms[PADDING + 1 : PADDING + n_nodes])
@@ -261,7 +283,7 @@ class TokenEncoder:
             atoms[PADDING + 1 : PADDING + n_nodes, column] = [numbers.get(value, UNKNOWN) for value in found]
         feats = list(map(met.feats.__getitem__, ids))
         feat_start = np.fromiter(accumulate(chain((0,), map(len, feats)), initial=0), np.int32, n_nodes + 1)
-        return Tokens(atoms, feat_start, np.array([*chain.from_iterable(feats)], np.int32))
+        return Tokens(atoms, feat_start, np.array([*chain.from_iterable(feats)], np.int32), None, vectors)
 
     def _add(self, met: _WordCache, key: tuple[str, ...]) -> int:
         form, lemma, cpos, *pos, feats = key

@@ -16,6 +16,7 @@ from nonproj.io.columns import FEATS, LEMMA, UPOS, XPOS, filled_columns
 from nonproj.io.copies import with_rows
 from nonproj.linear.state import Fitted, Schema, add_nested, nested
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.given import GivenWord, TagOptions, WordsOf, chosen, given_in, options_of, restricted
@@ -74,7 +75,7 @@ class Analyzer(Fitted):
         seed: int = 0,
         progress: Callable[..., Any] | None = None,
         folder: str | None = None,
-        vectors: WordVectors | None = None,
+        vectors: WordVectors | PieceVectors | None = None,
         start: Analyzer | None = None,
     ) -> Analyzer:
         """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without values are left out.
@@ -89,7 +90,7 @@ class Analyzer(Fitted):
             ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
         folder : str, optional
             Folder of ``tagger.yaml`` and ``lemmatizer.yaml``; built-in files take the place of missing ones.
-        vectors : WordVectors, optional
+        vectors : WordVectors or PieceVectors, optional
             Word vectors that the tagger's network learns from.
         start : Analyzer, optional
             A trained one to continue, with its own templates; it does not learn what it lacks.
@@ -232,8 +233,10 @@ class Analyzer(Fitted):
         return meta, arrays
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Analyzer:
-        """Return the model of a `state`.
+    def from_state(
+        cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], pieces: PieceVectors | None = None
+    ) -> Analyzer:
+        """Return the model of a `state`, with the vectors of words that it has learnt from, if they are by pieces.
 
         Raises
         ------
@@ -245,7 +248,7 @@ class Analyzer(Fitted):
             raise ModelError("the tagger's state has neither a tagger nor a lemmatizer")
         try:
             return cls(
-                Tagger.from_state(*tagger) if tagger else None,
+                Tagger.from_state(*tagger, pieces) if tagger else None,
                 Lemmatizer.from_state(*lemmatizer) if lemmatizer else None,
             )
         except ConfigError as error:

@@ -22,6 +22,7 @@ from nonproj.linear.hashing import code_points_of, hash_codes, hash_texts
 from nonproj.linear.state import Arrays
 from nonproj.networks.context import ContextWeights, check_context
 from nonproj.networks.rows import SparseRows, sum_rows
+from nonproj.scoring.piece_vectors import PROJECTION, PieceVectors, ProjectedVectors, check_projection
 from nonproj.scoring.vectors import WordNumbers
 from nonproj.scoring.vocabulary import ATTRIBUTES
 from nonproj.tagging.chain import FormRows
@@ -60,6 +61,9 @@ NETWORK = {
 
 VECTOR_WORDS: Arrays = {"network_words": ("uint8", "*")}
 """Additional array of a network that has words with vectors."""
+
+NETWORK_PROJECTION: Arrays = {f"network_{name}": shape for name, shape in PROJECTION.items()}
+"""One more array, if all words have vectors by their pieces."""
 
 
 class TagWeights(NamedTuple):
@@ -108,6 +112,8 @@ class TagNetwork:
         The words with vectors, which have the last of the rows.
     context : ContextWeights, optional
         Layers over words in context.
+    projected : ProjectedVectors, optional
+        Of the vectors of words by pieces.
     """
 
     def __init__(
@@ -117,22 +123,27 @@ class TagNetwork:
         tags: TagSet,
         words: WordNumbers | None = None,
         context: ContextWeights | None = None,
+        projected: ProjectedVectors | None = None,
     ):
         self.index, self.weights, self.words, self.context = index, weights, words, context
+        self.projected = projected
         self.output = sum_parts(weights.output, tags)
         self.outside = self._layers(form_rows(np.array([0, 1]), np.array([OUTSIDE], np.int32)))
 
     def layers(self, forms: Sequence[str]) -> FormLayers:
         """Return the contributions of forms to the scores of tags."""
         start, hashes = form_hashes(forms)
-        return self._layers(form_rows(start, self.index[hashes]), self.words.of(forms) if self.words else None)
+        return self._layers(form_rows(start, self.index[hashes]), forms)
 
-    def _layers(self, forms: SparseRows, numbers: np.ndarray | None = None) -> FormLayers:
-        """Return the same of forms given by their rows, and the numbers of their vectors, -1 for none."""
-        vectors = sum_rows(forms, self.weights.rows)
-        if numbers is not None and self.words:
-            there, first = np.flatnonzero(numbers >= 0), len(self.weights.rows) - len(self.words.words)
+    def _layers(self, rows: SparseRows, forms: Sequence[str] = ()) -> FormLayers:
+        """Return the same of forms given by their rows; without the forms, they have no pretrained vectors."""
+        vectors = sum_rows(rows, self.weights.rows)
+        if forms and self.words:
+            numbers, first = self.words.of(forms), len(self.weights.rows) - len(self.words.words)
+            there = np.flatnonzero(numbers >= 0)
             vectors[there] += self.weights.rows[first + numbers[there]]
+        if forms and self.projected:
+            vectors += self.projected.rows(self.projected.vectors.of(forms))
         return FormLayers(_multiply(vectors, self.weights.hidden), vectors if self.context else vectors[:, :0])
 
     def score(self, forms: FormLayers, words: FormTable, text: FormRows, factor: float, scores: np.ndarray) -> None:
@@ -156,17 +167,25 @@ class TagNetwork:
     def extended(self, tags: TagSet) -> TagNetwork:
         """Return the network for more tags, to whose new parts it is indifferent."""
         output = np.pad(self.weights.output, ((0, tags.n_units - len(self.weights.output)), (0, 0)))
-        return TagNetwork(self.index, self.weights._replace(output=output), tags, self.words, self.context)
+        return TagNetwork(
+            self.index, self.weights._replace(output=output), tags, self.words, self.context, self.projected
+        )
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the arrays from which `check_network` makes the same network."""
         found = dict(zip(NETWORK, (self.index, *self.weights), strict=True))
         found |= dict.fromkeys(VECTOR_WORDS, self.words.text()) if self.words else {}
+        found |= dict.fromkeys(NETWORK_PROJECTION, self.projected.matrix) if self.projected else {}
         return found | (self.context.arrays() if self.context else {})
 
 
-def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork | None:
-    """Return the network in the arrays of a tagger, None if there is none; raise `ModelError` if it is no network."""
+def check_network(
+    arrays: Mapping[str, np.ndarray], tags: TagSet, pieces: PieceVectors | None = None
+) -> TagNetwork | None:
+    """Return the network in the arrays of a tagger, None if there is none; raise `ModelError` if it is no network.
+
+    ``pieces`` are the vectors of words by pieces of its model, if there are any.
+    """
     if NETWORK.keys().isdisjoint(arrays):
         return None
     index, *tables = (arrays[name] for name in NETWORK)
@@ -184,7 +203,8 @@ def check_network(arrays: Mapping[str, np.ndarray], tags: TagSet) -> TagNetwork 
     context = check_context(arrays, len(weights.bias), "the tagger's network")
     if context and len(context.output) != weights.rows.shape[1]:
         raise ModelError("the tagger's network has layers over words in context that do not fit its rows")
-    return TagNetwork(index, weights, tags, words, context)
+    projected = check_projection(arrays, NETWORK_PROJECTION, weights.rows, pieces)
+    return TagNetwork(index, weights, tags, words, context, projected)
 
 
 def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

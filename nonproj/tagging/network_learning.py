@@ -19,6 +19,7 @@ from nonproj.networks.products import product
 from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, SparseRows, draw_weights, spread_rows, sum_rows
 from nonproj.networks.training import Dropout, HiddenLayers, NetworkInputs, draw_units, softmax_loss
+from nonproj.scoring.piece_vectors import PieceVectors, rounded_projection
 from nonproj.scoring.vectors import WordNumbers, WordVectors
 from nonproj.tagging.network import (
     CONTEXT_SCALE,
@@ -64,7 +65,7 @@ class TrainableTagNetwork:
     tags : TagSet
     rng : numpy.random.Generator
         For the first weights and what is left out.
-    vectors : WordVectors, optional
+    vectors : WordVectors or PieceVectors, optional
     hyperparameters : Hyperparameters
 
     Attributes
@@ -80,7 +81,7 @@ class TrainableTagNetwork:
         corpus: TagCorpus,
         tags: TagSet,
         rng: np.random.Generator,
-        vectors: WordVectors | None = None,
+        vectors: WordVectors | PieceVectors | None = None,
         hyperparameters: Hyperparameters = TAGS,
     ):
         hyper, self.rng, self.tags, self.corpus = hyperparameters, rng, tags, corpus
@@ -95,9 +96,11 @@ class TrainableTagNetwork:
         self.bias, self.output = (np.zeros(shape, np.float32) for shape in (hyper.hidden, (tags.n_units, hyper.hidden)))
         self.context = ContextLayers(hyper, hyper.hidden, rng)
         alone = np.concatenate(hidden, axis=1)
-        self.words = WordNumbers(vectors.words) if vectors else None
-        projection = Projection(vectors.table, hyper, rng) if vectors else None
-        self.number = np.concatenate([[-1], self.words.of(forms)]) if self.words else np.full(len(forms) + 1, -1)
+        self.vectors, projection, self.of_forms = vectors, None, None
+        if vectors:
+            projection = Projection(vectors.table.shape[1], hyper, rng)
+            unit = vectors.unit if isinstance(vectors, PieceVectors) else np.float32(1.0)
+            self.of_forms = np.pad(vectors.of(forms) * unit, ((1, 0), (0, 0)))
         self.layers = HiddenLayers(AdaGrad(rows, hyper.row_rate, hyper.first_square), self.context, alone, projection)
         self.rows, self.dense = self.layers.steps, [alone, self.bias, self.output, *self.context.tables]
 
@@ -127,7 +130,10 @@ class TrainableTagNetwork:
         kept[first] = drawn[first] >= self.hyperparameters.lexical_dropout
         kept[0] = True
         words = words.scaled(kept.astype(np.float32))
-        return NetworkInputs(words, (bounds[:-1], bounds[1:]), _items(bounds), self.number[form])
+        vectors = None if self.of_forms is None else self.of_forms[form]
+        if vectors is not None and isinstance(self.vectors, PieceVectors):
+            vectors[self.rng.random(len(form)) < self.hyperparameters.lexical_dropout] = 0.0
+        return NetworkInputs(words, (bounds[:-1], bounds[1:]), _items(bounds), vectors)
 
     def gradient(self, inputs: NetworkInputs, tag: np.ndarray, dropout: Dropout) -> Gradient:
         """Return the loss, the number of wrong tags, and the gradient.
@@ -152,14 +158,18 @@ class TrainableTagNetwork:
 
     def network(self) -> TagNetwork:
         """Return the network, its rows in 16 bits."""
-        rows, projection = self.layers.rows.table, self.layers.projection
-        if projection:
-            rows = np.concatenate([rows, product(projection.table, projection.matrix)])
+        rows, projection, vectors = self.layers.rows.table, self.layers.projection, self.vectors
+        words, projected = WordNumbers(vectors.words) if isinstance(vectors, WordVectors) else None, None
+        if vectors and projection:
+            rows = np.concatenate([rows, projection.rows(vectors.table)])
         rounded, scale = quantise(rows)
+        if isinstance(vectors, PieceVectors) and projection:
+            rounded = rounded[: -len(vectors.rows)]
+            projected = rounded_projection(vectors, projection.matrix, scale)
         hidden = np.stack(np.split(self.dense[0] * np.float32(scale), OFFSETS, axis=1))
         context = rounded_context(self.context.tables, scale, CONTEXT_SCALE)
         weights = TagWeights(rounded, hidden, self.bias, self.output)
-        return TagNetwork(self.index, weights, self.tags, self.words, context)
+        return TagNetwork(self.index, weights, self.tags, words, context, projected)
 
 
 def learn_tag_network(
@@ -169,7 +179,7 @@ def learn_tag_network(
     epochs: int,
     rng: np.random.Generator,
     progress: Callable[..., Any],
-    vectors: WordVectors | None = None,
+    vectors: WordVectors | PieceVectors | None = None,
 ) -> TagNetwork:
     """Return a network that has learnt the tags of some words; see `TrainableTagNetwork`."""
     network = TrainableTagNetwork(forms, corpus, tags, rng, vectors)

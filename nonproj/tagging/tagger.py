@@ -17,6 +17,7 @@ from nonproj.linear.streams import Stream, generator
 from nonproj.linear.weights import check_table, quantise
 from nonproj.networks.context import CONTEXT
 from nonproj.options.sections import TaggerConfig
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.scoring.vectors import WordVectors
 from nonproj.tagging.chain import FormRows, make_chain
 from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text
@@ -24,7 +25,7 @@ from nonproj.tagging.encoded import EncoderTagScorer
 from nonproj.tagging.given import RestrictedWord
 from nonproj.tagging.learning import LEXICON_FOLDS, MARGIN, ChainStart, Progress, learn_chain
 from nonproj.tagging.lexicon import LEXICON, Counter, Lexicon, check_lexicon, find_forms, form_keys
-from nonproj.tagging.network import NETWORK, VECTOR_WORDS, FormLayers, TagNetwork, check_network
+from nonproj.tagging.network import NETWORK, NETWORK_PROJECTION, VECTOR_WORDS, FormLayers, TagNetwork, check_network
 from nonproj.tagging.network_learning import TagCorpus, learn_tag_network
 from nonproj.tagging.tagset import TAG_COLUMNS, TagSet, check_tags
 from nonproj.tagging.templates import chain_templates
@@ -52,6 +53,9 @@ NETWORK_WEIGHT = 0.75
 
 WITH_VECTORS = 2.0
 """Factor of the network's scores with word vectors, by which it knows more words than the chain does."""
+
+WITH_PIECES = 1.5
+"""Factor of the network's scores with vectors of words by their pieces."""
 
 _NO_TAGS = np.empty(0, np.int32)
 
@@ -118,7 +122,13 @@ class Tagger:
     schema: ClassVar[Schema] = Schema(
         {"tags": list, "templates": dict, "scale": float},
         {"weights": ("int16", 1), **LEXICON},
-        [Schema({"first": int}, {}), Schema({}, NETWORK), Schema({}, VECTOR_WORDS), Schema({}, CONTEXT)],
+        [
+            Schema({"first": int}, {}),
+            Schema({}, NETWORK),
+            Schema({}, VECTOR_WORDS),
+            Schema({}, CONTEXT),
+            Schema({}, NETWORK_PROJECTION),
+        ],
     )
 
     def __init__(
@@ -238,7 +248,7 @@ class Tagger:
         templates: dict[str, Any],
         seed: int,
         progress: Progress,
-        vectors: WordVectors | None = None,
+        vectors: WordVectors | PieceVectors | None = None,
         start: Tagger | None = None,
     ) -> Tagger:
         """Train a tagger, or continue one: its network stays, and the chain learns beside it."""
@@ -289,7 +299,9 @@ class Tagger:
         return meta, {"weights": self.weights, **self.lexicon.arrays(), **network}
 
     @classmethod
-    def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Tagger:
+    def from_state(
+        cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], pieces: PieceVectors | None = None
+    ) -> Tagger:
         """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is unsound."""
         if not 0 < meta["scale"] < 1e30:
             raise ModelError("the scale of the tagger's weights is not a positive number")
@@ -297,7 +309,7 @@ class Tagger:
         if not 1 <= tags.first <= len(tags):
             raise ModelError(f"the tagger has {len(tags)} tags, of which {tags.first} are the first ones")
         weights, lexicon = check_weights(arrays, "tagger", tags.n_units), check_lexicon(arrays, len(tags), "tagger")
-        network = check_network(arrays, tags)
+        network = check_network(arrays, tags, pieces)
         return cls(tags, lexicon, meta["templates"], weights, meta["scale"], network)
 
 
@@ -308,7 +320,9 @@ def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.
 
 def _factor(network: TagNetwork | None) -> float:
     """Return the factor of a network's scores, relative to the margin."""
-    return NETWORK_WEIGHT * (WITH_VECTORS if network and network.words else 1.0)
+    if network is None:
+        return NETWORK_WEIGHT
+    return NETWORK_WEIGHT * (WITH_VECTORS if network.words else WITH_PIECES if network.projected else 1.0)
 
 
 def _scores_of(network: TagNetwork, forms: list[str], form: np.ndarray, words: FormTable, text: FormRows) -> np.ndarray:

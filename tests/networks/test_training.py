@@ -26,14 +26,14 @@ class Drawn:
         self.rng = rng = np.random.default_rng(seed)
         width, n_words, hyper = 4, 7, replace(TAGS, width=4, layers=2)
         context = ContextLayers(hyper, 2 * UNITS, rng) if with_context else None
-        projection = Projection(rng.normal(size=(3, 5)).astype(np.float32), hyper, rng) if with_vectors else None
+        projection = Projection(5, hyper, rng) if with_vectors else None
         alone = self._normal(width, 3 * UNITS) if with_alone else None
         self.layers = HiddenLayers(AdaGrad(self._normal(6, width), 0.1), context, alone, projection)
         self.more = self._normal(3, UNITS)
         n_rows = n_words * (2 + 3 * with_alone) + 3
         bounds = np.array([1, 1, 4, 7], np.int32)  # one word before all sentences, and a sentence without words
         words, items = self._rows(n_words, 6), self._rows(8, n_rows)
-        self.inputs = NetworkInputs(words, (bounds[:-1], bounds[1:]), items, rng.integers(-1, 3, n_words))
+        self.inputs = NetworkInputs(words, (bounds[:-1], bounds[1:]), items, self._normal(n_words, 5))
         units = rng.integers(0, 3, (8, UNITS)).astype(np.float32)
         self.dropout = Dropout(context.draw() if context else None, units)
         self.weights = rng.normal(size=(8, UNITS))
@@ -59,8 +59,7 @@ class Drawn:
         """The hidden layers by their definition, in float64, times their weights."""
         vectors = naive_sums(self.inputs.words, tables["rows"])
         if "matrix" in tables:
-            known, numbers = self.layers.projection.table @ tables["matrix"], self.inputs.vectors
-            vectors = [v + known[k] if k >= 0 else v for v, k in zip(vectors, numbers, strict=True)]
+            vectors = [v + own @ tables["matrix"] for v, own in zip(vectors, self.inputs.vectors, strict=True)]
         sums = [vector.tolist() for vector in vectors]
         if "context 0" in tables:
             a, b, c, d, e = (tables[f"context {i}"].tolist() for i in range(5))

@@ -82,6 +82,14 @@ def test_an_encoder_is_fetched_and_fine_tuned():
     assert "encoder" not in make("-n", "train", "LANG=latin").stdout
 
 
+def test_vectors_by_pieces_are_fetched():
+    command = make("-n", "train", "LANG=latin", "VECTORS=e5-small").stdout
+    assert 'vectors=$(".venv/bin/python" data_scripts/fetch_encoder.py e5-small --out "data") &&' in command
+    assert '--set features.vectors="$vectors" -o models/latin-grandparent-e5-small-vectors.nonproj' in command
+    assert "train-encoder" not in command and "vectors" not in make("-n", "train", "LANG=latin").stdout
+    assert "VECTORS=glove is not known; known: e5-small" in make("-n", "train", "VECTORS=glove").stderr
+
+
 def test_several_folders_of_treebanks():
     folders = f"{ROOT / 'there'}:{ROOT / 'my data'}:/other"
     words = ("TREEBANKS=there:my data:/other", "LANG=tamil")

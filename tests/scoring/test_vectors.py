@@ -28,7 +28,7 @@ from nonproj.options.sections import NetworkConfig
 from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.templates import attributes_of, load_templates
-from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors
+from nonproj.scoring.vectors import VECTOR, WordNumbers, WordVectors, chosen_rows
 from nonproj.scoring.vocabulary import TokenEncoder
 
 ROWS = {"the": [1.0, -2.0, 0.5], "Haus": [0.0, 0.25, 3.0], "New York": [1.5, 1.0, -1.0], "ñandú": [0.125, 0.0, 0.0]}
@@ -121,23 +121,22 @@ def test_numbers_of_words_are_saved_and_checked():
 def test_the_gradient_of_a_projection_is_that_of_its_sums(seed):
     rng = np.random.default_rng(seed)
     table, numbers = rng.normal(size=(5, 3)).astype(np.float32), np.array([4, -1, 0, 4])
+    vectors = chosen_rows(table, numbers)
     hyper = replace(arc_hyperparameters(NetworkConfig(size=2, context=0)), projection_rate=0.5)
-    projection, gradient = Projection(table, hyper, rng), rng.normal(size=(4, 4)).astype(np.float32)
+    projection, gradient = Projection(3, hyper, rng), rng.normal(size=(4, 4)).astype(np.float32)
     matrix = projection.matrix.astype(float)
 
     def value(matrix):
         sums = [table[k] @ matrix if k >= 0 else np.zeros(4) for k in numbers]
         return sum(float(a @ b) for a, b in zip(sums, gradient, strict=True))
 
-    sums = np.ones((4, 4), np.float32)
-    projection.add(numbers, sums)
-    assert float(((sums - 1.0) * gradient).sum()) == pytest.approx(value(matrix), abs=1e-5)
-    found = projection.gradient(numbers, gradient)
+    assert float((projection.rows(vectors) * gradient).sum()) == pytest.approx(value(matrix), abs=1e-5)
+    found = projection.gradient(vectors, gradient)
     for place in np.ndindex(3, 4):
         step = np.zeros((3, 4))
         step[place] = 1e-3
         assert found[place] == pytest.approx((value(matrix + step) - value(matrix - step)) / 2e-3, abs=1e-4)
-    projection.steps.step(RowGradient(projection.gradient(numbers, gradient)))
+    projection.steps.step(RowGradient(projection.gradient(vectors, gradient)))
     squares = np.stack([(found[:, :2] ** 2).mean(axis=1), (found[:, 2:] ** 2).mean(axis=1)], 1)
     expected = matrix + 0.5 * found / np.sqrt(np.repeat(squares, 2, axis=1) + 1e-8)
     np.testing.assert_allclose(projection.matrix, expected, atol=1e-5)
@@ -154,7 +153,7 @@ def test_words_with_vectors_have_rows():
     table, tokens = rng.normal(size=(len(words), 3)).astype(np.float32), encoder.encode(sentence)
     example = ArcExample(tokens, sentence.tree, full_arc_space(6), np.zeros(6, np.int64))
     hyper = arc_hyperparameters(NetworkConfig(size=2))
-    learner = TrainableArcNetwork(encoder.vocabularies, [example] * 2, 2, hyper, rng, table)
+    learner = TrainableArcNetwork(encoder.vocabularies, [example] * 2, 2, hyper, rng, WordVectors(words, table))
     network = learner.network(1.0, 1.0)
     column = learner.names.index((VECTOR, 0))
     begin = network.columns.start[column] + 5

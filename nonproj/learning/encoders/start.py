@@ -18,6 +18,7 @@ from nonproj.model.model import Model
 from nonproj.scoring.encoders.architecture import EncoderFolder, read_folder
 from nonproj.scoring.encoders.quantisation import floats_of
 from nonproj.scoring.encoders.scorer import EncoderScorer
+from nonproj.scoring.piece_vectors import PieceVectors
 from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.tagset import TagSet
 
@@ -82,7 +83,7 @@ def read_start(path: Path) -> tuple[EncoderFolder, TrainedLayers, Model | None]:
     if path.is_dir():
         return read_folder(path), TrainedLayers(), None
     model, scorer = _scorer_of(path)
-    analyzer, encoder = model.loaded(Analyzer), scorer.encoder
+    analyzer, encoder = model.loaded(Analyzer, model.loaded(PieceVectors)), scorer.encoder
     of_tags = (scorer.tags.arrays, analyzer.tags) if scorer.tags and analyzer else ({}, None)
     layers = TrainedLayers(scorer.heads.arrays, model.labels, *of_tags, scorer.learnt)
     licence = str(record(model.meta, "encoder").get("licence", ""))

@@ -156,7 +156,7 @@ def read_folder(path: str | Path) -> EncoderFolder:
     architecture, *layout = read_settings(_json(folder / "config.json"), str(folder / "config.json"))
     tokenizer = _text(folder / "tokenizer.json")
     arrays = _read_arrays(folder / "model.safetensors", architecture, *layout)
-    return EncoderFolder(architecture, arrays, tokenizer, _licence(folder / "README.md"))
+    return EncoderFolder(architecture, arrays, tokenizer, licence_of(folder / "README.md"))
 
 
 def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, int, int]:
@@ -327,7 +327,7 @@ def _json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _licence(path: Path) -> str:
+def licence_of(path: Path) -> str:
     """Return the licence in the head of a card."""
     lines = _text(path).split("\n") if path.is_file() else []
     end = lines.index("---", 1) if lines[:1] == ["---"] and "---" in lines[1:] else 0
