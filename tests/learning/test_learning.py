@@ -150,31 +150,29 @@ def test_an_interrupted_training_keeps_the_last_epoch_and_goes_on_to_the_same_we
         assert resumed.weights[name].tobytes() == whole.weights[name].tobytes()
 
 
+STAGES = (
+    "segmenter conventions tagger clusters vectors vocabulary pruner labeler crossing graphs confidence network encoder"
+)
+
+
 @pytest.mark.parametrize(
-    ("loop", "stages"),
+    ("loop", "done"),
     [
-        ("tagger 1, epoch 1", "segmenter conventions"),
+        ("tagger 1, epoch 1", 2),
         *(
             pytest.param(*each, marks=pytest.mark.thorough)
-            for each in (
-                ("pruner 1", "segmenter conventions tagger clusters vocabulary"),
-                ("labeler 1", "segmenter conventions tagger clusters vocabulary pruner"),
-                ("network 1", "segmenter conventions tagger clusters vocabulary pruner labeler crossing confidence"),
-            )
+            for each in (("pruner 1", 6), ("labeler 1", 7), ("network 1", 11))
         ),
-        (
-            "epoch 1",
-            "segmenter conventions tagger clusters vocabulary pruner labeler crossing confidence network encoder",
-        ),
+        ("epoch 1", 13),
     ],
 )
-def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, stages):
+def test_training_continues_with_the_stage_that_was_interrupted(tmp_path, monkeypatch, loop, done):
     sentences, config, path = toy.sentences(15), small(training__epochs=1, tagger__epochs=1), tmp_path / "checkpoint"
     monkeypatch.setattr("nonproj.tagging.learning._CHUNK", 1)
     whole = train(sentences, config)
     with pytest.raises(KeyboardInterrupt):
         train(sentences, config, run=RunOptions(checkpoint=path, progress=_Interrupt(loop)))
-    assert list(Model.load(path).meta["done"]) == stages.split()
+    assert list(Model.load(path).meta["done"]) == STAGES.split()[:done]
     with pytest.raises(ModelError, match="a checkpoint, not a model"):
         Parser(Model.load(path))
     begun = []
