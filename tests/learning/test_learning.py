@@ -130,7 +130,7 @@ class _Interrupt:
 
     def __call__(self, items, description):
         for i, item in enumerate(items):
-            if description == self.name and i == 3:
+            if description == self.name and i == 1:
                 raise KeyboardInterrupt
             yield item
 
