@@ -55,6 +55,8 @@ def run(options: argparse.Namespace) -> int:
     confidence = ConfidenceOutput(options.write_confidence, options.min_confidence or 0.0)
     is_wanted = confidence.write or options.min_confidence is not None
     model = load_model(options.model, first, confidence=is_wanted)
+    if options.lexicon:
+        warn_of_tags(options.lexicon, model)
     decoding = decoding_options(model.config.decoding, options)
     wanted = confidence != NO_CONFIDENCE or options.stats or options.stats_comments
     decoding = dataclasses.replace(decoding, confidence=decoding.confidence and bool(wanted))
@@ -81,6 +83,14 @@ def run(options: argparse.Namespace) -> int:
         log.warning("%s; --deps keep keeps %s", message, "them" if options.format == "conllu" else "the dependencies")
     _report(totals, options)
     return 1 if totals.refused else 0
+
+
+def warn_of_tags(lexicon: UserLexicon, model: Model) -> None:
+    """Warn of coarse tags in a lexicon that the model's tagger lacks: they are obeyed, but may be mistakes."""
+    known = {tag[0] for tag in (model.components.get("tagger") or {}).get("tagger", {}).get("tags", ())}
+    wanted = dict.fromkeys(word.upos for each in lexicon.entries for word in each.words) if known else {}
+    if other := [tag for tag in wanted if tag not in {"_", *known}]:
+        log.warning("--lexicon has tags that the model lacks: %s; they are written as they are", ", ".join(other[:5]))
 
 
 @contextlib.contextmanager

@@ -101,6 +101,13 @@ def test_wrong_files_are_one_line(command, capsys):
     assert not Path("out").exists()
 
 
+def test_tags_that_the_model_lacks_are_warned_of(capsys):
+    Path("terms.tsv").write_text("form\tupos\nhund\tNOUNS\nser\tVERB\n", encoding="utf-8")
+    assert main(["parse", "toy.nonproj", "--text", "in.txt", "--lexicon", "terms.tsv", "-o", "out.conllu"]) == 0
+    assert "--lexicon has tags that the model lacks: NOUNS;" in capsys.readouterr().err
+    assert "NOUNS" in Path("out.conllu").read_text(encoding="utf-8")
+
+
 def test_files_are_not_overwritten(capsys):
     assert main(["parse", "toy.nonproj", "in.txt", "--text", "-o", "terms.tsv", "--lexicon", "terms.tsv"]) == 2
     assert Path("terms.tsv").read_text(encoding="utf-8") == TABLE and "terms.tsv" in capsys.readouterr().err
