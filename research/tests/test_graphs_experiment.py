@@ -15,7 +15,7 @@ pytest.importorskip("highspy")
 pytest.importorskip("udtools")
 
 from research.experiments import graphs, text  # noqa: E402
-from research.experiments.setting import Setting  # noqa: E402
+from research.experiments.setting import ExperimentSettings  # noqa: E402
 from research.experiments.store import read_rows  # noqa: E402
 
 EMPTY = "2.1\t_\t_\t_\t_\t_\t_\t_\t1:conj\t_\n"
@@ -35,7 +35,7 @@ def test_a_treebank_is_measured_beside_the_baselines(tmp_path: Path):
     files = tmp_path / "train.conllu", tmp_path / "test.conllu"
     for path, count, seed in zip(files, (60, 8), (0, 9), strict=True):
         path.write_text(toy(count, seed), encoding="utf-8")
-    setting = Setting(tmp_path / "results", tmp_path / "models", files={"tamil": files}, config=text.SHORT)
+    setting = ExperimentSettings(tmp_path / "results", tmp_path / "models", files={"tamil": files}, config=text.SHORT)
     graphs.measure(setting, ["tamil"])
     rows = {row["row"]: row for row in read_rows(setting.results / graphs.FILE)}
     assert list(rows) == list(graphs.ROWS)
