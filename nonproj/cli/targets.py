@@ -1,4 +1,4 @@
-"""The files of ``nonproj parse MODEL FILES... -o FOLDER``: what is read, and where it is written."""
+"""Files that ``nonproj parse -o FOLDER`` reads, and where the parses are written."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 2
 
 class DualOptions(NamedTuple):
     """Options of dual decomposition.
+
     Attributes
     ----------
     max_iterations : int

@@ -67,7 +67,7 @@ class ContextLayers:
         self.tables.append(draw_weights(rng, (width, n_sums), hyperparameters.deviation))
 
     def draw(self, *shape: int) -> np.ndarray:
-        """Return factors of the inputs of each layer, float32[L, *shape, E]: 0 for what is left out."""
+        """Return factors of the inputs of each layer, float32[L, ..., E]: 0 for what is left out."""
         width, kept = self.tables[-1].shape[0], np.float32(1.0 - self._dropout)
         return (self._rng.random((self._layers, *shape, width), np.float32) < kept) / kept
 
