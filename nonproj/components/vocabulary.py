@@ -60,7 +60,7 @@ class VocabularyComponent(Component):
             words = before.encoder.vocabularies.get(VECTOR, [])
         coarse, known = context.meta["coarse_tags"], before.encoder if before else None
         encoder = TokenEncoder.from_sentences(
-            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, words, known, context.pieces
+            sentences, attributes_of(templates), TREEBANK.min_count, clusters, coarse, context.pieces or words, known
         )
         known_labels, known_lines = (before.labels, before.lines) if before else ((), None)
         labels, lines = arranged(templates, encoder, sentences, known_labels, known_lines)

@@ -18,6 +18,9 @@ from nonproj.types import Sentence
 Graph: TypeAlias = list[list[tuple[int, str]]]
 """The arcs into each word of a sentence, as heads and labels in ascending order."""
 
+MOST_PATHS = 1000
+"""Paths through empty nodes that count for a word; their number may be exponential in that of the nodes."""
+
 _ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|>]+(?:>[^\s|>]+)*)")
 _EMPTY = re.compile(r"[0-9]+\.[0-9]+")
 
@@ -52,16 +55,23 @@ def read_graph(sentence: Sentence) -> Graph | None:
         if len(arcs[name]) < len(found):
             text = f"DEPS is {row[DEPS][:80]!r}, HEAD:LABEL expected, separated by |, with words or empty nodes as HEAD"
             raise DataError(sentence.path, sentence.line + place, text)
-    return [sorted(set(_collapsed(arcs, str(word), ()))) for word in range(1, len(sentence) + 1)]
+    return [sorted(set(_collapsed(arcs, str(word)))) for word in range(1, len(sentence) + 1)]
 
 
-def _collapsed(arcs: dict[str, list[tuple[str, str]]], node: str, below: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the arcs from words into a node; those through empty nodes, at most eight of them, visit none twice."""
-    for head, label in arcs[node]:
-        if "." not in head:
-            yield int(head), label
-        elif head not in below and len(below) < 8:
-            yield from ((top, f"{first}>{label}") for top, first in _collapsed(arcs, head, (*below, head)))
+def _collapsed(arcs: dict[str, list[tuple[str, str]]], word: str) -> Iterator[tuple[int, str]]:
+    """Yield the arcs from words into a word; those through empty nodes, at most eight of them, visit none twice.
+
+    Of the paths through empty nodes only the first `MOST_PATHS` are followed.
+    """
+    waiting, followed = [(word, "", tuple[str, ...]())], 0
+    while waiting and followed <= MOST_PATHS:
+        node, labels, below = waiting.pop()
+        followed += 1
+        for head, label in arcs[node]:
+            if "." not in head:
+                yield int(head), label + labels
+            elif head not in below and len(below) < 8:
+                waiting.append((head, f">{label}{labels}", (*below, head)))
 
 
 def as_columns(graph: Graph) -> tuple[list[str], list[tuple[str, str]]]:

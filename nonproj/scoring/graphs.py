@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,9 @@ from nonproj.types import Int32s, Sentence
 
 LONGEST = 4
 """Maximum number of steps of a path."""
+
+NEAREST = 16
+"""Children of a node that count on each side of a word: the time of a sentence is linear in its length."""
 
 MARKERS = ("case", "mark", "cc")
 """Labels of words whose lemmas labels may have."""
@@ -94,12 +98,20 @@ class TreeWords:
         more = [child for child in self.children[word] if self.labels[child] == "fixed"]
         return "_".join(texts[each] for each in (word, *more))
 
+    def near(self, node: int, word: int) -> Sequence[int]:
+        """Return the children of a node, at most the `NEAREST` ones on each side of a word."""
+        children = self.children[node]
+        if len(children) <= 2 * NEAREST:
+            return children
+        place = bisect_left(children, word)
+        return children[max(0, place - NEAREST) : place + NEAREST]
+
     def named(self, nodes: Sequence[int]) -> dict[str, int]:
         """Return the words that templates name, given the nodes of a path."""
         down, up = nodes[0], nodes[-1]
-        inner = [*self.children[up], *(low for child in self.children[up] for low in self.children[child])]
+        inner = [*self.near(up, down), *(low for child in self.near(up, down) for low in self.near(child, down))]
         relative = (word for word in inner if up and word not in nodes and self.lemmas[word] in self._relative)
-        beside = (word for word in self.children[self.heads[down]] if self.labels[word] == self.labels[down])
+        beside = (word for word in self.near(self.heads[down], down) if self.labels[word] == self.labels[down])
         following = (word for word in beside if word > down and "cc" in self.below[word].split("+"))
         found = {str(place): node for place, node in enumerate(nodes)} | {
             "r": next(relative, 0),
@@ -115,7 +127,7 @@ class TreeWords:
             if own and "" in own:
                 yield own[""], nodes
             if own and (last := nodes[-1]):  # no path goes through the root
-                lower = [child for child in self.children[last] if child not in nodes]
+                lower = [child for child in self.near(last, word) if child not in nodes]
                 waiting += [(own.get(f"v{self.labels[child]}"), (*nodes, child), True) for child in lower]
                 if not is_down:
                     waiting.append((own.get(f"^{self.labels[last]}"), (*nodes, self.heads[last]), False))
@@ -125,7 +137,7 @@ class TreeWords:
         down, up, middle, other = nodes[0], nodes[-1], nodes[1] if len(nodes) > 2 else 0, named.get("r", 0)
         order = "".join("<" if first < second else ">" for first, second in zip(nodes, nodes[1:], strict=False))
         label, above = self.texts(down)["udeprel"], max(self.heads[up], 0)
-        rivals = [each for each in self.children[up] if each != down and self.texts(each)["udeprel"] == label]
+        rivals = [each for each in self.near(up, down) if each != down and self.texts(each)["udeprel"] == label]
         sides = f"{any(each < up for each in rivals)} {any(each > up for each in rivals)} {order}"
         columns = self.tags, self.lemmas, self.feats, self.below
         return [

@@ -223,15 +223,14 @@ class TokenEncoder:
         rare: int,
         clusters: Clusters | None = None,
         coarse: bool = False,
-        vectors: Sequence[str] = (),
+        vectors: Sequence[str] | PieceVectors = (),
         known: TokenEncoder | None = None,
-        pieces: PieceVectors | None = None,
     ) -> TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
-        Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order; by
-        ``pieces``, all words have vectors, without numbers.
+        Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order; with
+        `PieceVectors`, all words have vectors, without numbers.
 
         The strings of an encoder that is ``known`` come first, so that all that it encodes has the same numbers: of
         alternatives, only the last strings are added, and features are as informative as it takes them to be.
@@ -247,7 +246,8 @@ class TokenEncoder:
             elif name in OF_SENTENCE:
                 counts = Counter(value for s in sentences for value in OF_SENTENCE[name](s.forms))
             vocabularies[name] = _known(_alternatives(counts, None if known else _COMMON), rare)
-        if vectors:
+        pieces = vectors if isinstance(vectors, PieceVectors) else None
+        if not isinstance(vectors, PieceVectors) and vectors:
             vocabularies[VECTOR] = list(vectors)
         counts = Counter()
         for columns, count in words.items():

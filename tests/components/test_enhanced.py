@@ -26,7 +26,7 @@ from nonproj.model.model import Model
 from nonproj.nlp.text_parser import TextParser
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from nonproj.scoring.graphs import GraphModel, TreeWords, fill
+from nonproj.scoring.graphs import NEAREST, GraphModel, TreeWords, fill
 from nonproj.types import Sentence
 
 SMALL = {"parts": ["arc"], "features.bits": 12, "pruner.bits": 12, "labeler.bits": 16, "training.epochs": 1}
@@ -241,3 +241,12 @@ def test_documents_have_graphs(model):
     assert [word.deps for word in own] == own.parse.graph
     assert [word["deps"] for word in own.to_json()["words"]] == own.parse.graph
     assert read_graph(read(own.to_conllu())[0]) == own.parse.graph
+
+
+def test_words_of_a_flat_sentence_have_few_candidates():
+    model = GraphModel({"^conj vconj": ["=conj"]}, [], [], np.zeros(1 << 12, np.int16))
+    rows = [[str(i), "a", "a", "NOUN", "_", "_", "_"] for i in range(1, 1001)]
+    words = TreeWords(rows, [0, *[1] * 999], ["root", *["conj"] * 999])
+    nodes = [own.nodes for own in model.candidates(words)]
+    assert len(nodes) <= 1000 * 2 * NEAREST
+    assert {(500, 1, 499), (500, 1, 501)} <= set(nodes)

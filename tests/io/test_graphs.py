@@ -15,6 +15,7 @@ from nonproj.io import conll
 from nonproj.io.graphs import as_columns, connected, read_graph
 from nonproj.pictures.content import TreeArc, picture_of
 from nonproj.pictures.terminal import to_terminal
+from nonproj.types import Sentence
 
 TEXT = """# sent_id = 1
 1	Mary	Mary	PROPN	_	_	2	nsubj	2:nsubj	_
@@ -144,3 +145,12 @@ def test_pictures_have_arcs_that_are_not_in_the_tree_below(tmp_path):
     picture = picture_of(only(path.read_text(encoding="utf-8")), graph=[[(0, "x")], [(1, "x"), (3, "y")], [(1, "x")]])
     assert picture.below == [TreeArc(3, 2, "y", "enhanced")]
     assert to_terminal(picture) == to_terminal(picture._replace(below=[]))
+
+
+def test_many_paths_through_empty_nodes_take_no_time():
+    names = [f"1.{i}" for i in range(1, 31)]
+    every = "|".join(["0:root", *(f"{name}:x" for name in names)])
+    row = ["1", "Go", *"_____", "root", every, "_"]
+    lines = ["\t".join(cells) + "\n" for cells in (row, *([name, *"_______", every, "_"] for name in names))]
+    [arcs] = read_graph(Sentence([row], lines=lines, word_lines=[0]))
+    assert (0, "root") in arcs and (0, "root>x") in arcs
