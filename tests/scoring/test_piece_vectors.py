@@ -103,7 +103,7 @@ def test_projected_rows_are_exact_and_bounded():
 
 def test_sentences_have_the_vectors_of_their_words():
     vectors, given = draw_pieces(np.random.default_rng(2)), sentences(4)
-    encoder = TokenEncoder.from_sentences(given, ["form", "pos"], 1, pieces=vectors)
+    encoder = TokenEncoder.from_sentences(given, ["form", "pos"], 1, vectors=vectors)
     assert list(encoder.vocabularies) == ["form", "pos", "feat"]
     tokens = [encoder.encode(sentence) for sentence in (*given, given[0])]
     for sentence, own in zip((*given, given[0]), tokens, strict=True):
