@@ -63,6 +63,11 @@ def value(default: object) -> str:
     return words[default] if default is None or isinstance(default, bool) else str(default)
 
 
+def allowed(expected: str) -> str:
+    """Return the allowed values of an option as a table shows them: without articles."""
+    return re.sub(r"\b(an?|the) ", "", expected)
+
+
 def option_page(head: str = OPTIONS, advanced: bool = False) -> str:
     """Return the page of the options that are advanced or are not, with one table per section of the configuration."""
     summaries = {
@@ -70,7 +75,7 @@ def option_page(head: str = OPTIONS, advanced: bool = False) -> str:
     }
     page, chosen = head, [each for each in options() if each[1].advanced == advanced]
     for section, group in groupby(chosen, key=lambda each: each[0].partition(".")[0] if "." in each[0] else ""):
-        rows = [(f"`{name}`", value(option.default), option.help, option.expected) for name, option in group]
+        rows = [(f"`{name}`", value(option.default), option.help, allowed(option.expected)) for name, option in group]
         page += f"\n## {section}\n\n{summaries[section].splitlines()[0]}\n\n" if section else "\n## The model\n\n"
         page += table(("option", "default", "meaning", "values"), rows)
     return page
@@ -89,7 +94,7 @@ def invocation(action: argparse.Action) -> str:
         return ", ".join(f"`{name}`" for name in action.option_strings)
     values = action.metavar or "|".join(map(str, action.choices or [action.dest.upper()]))
     values = " ".join(values) if isinstance(values, tuple) else values
-    return ", ".join(f"`{name} {values}`" for name in action.option_strings)
+    return ", ".join(f"`{name}`" for name in [*action.option_strings[:-1], f"{action.option_strings[-1]} {values}"])
 
 
 def arguments(parser: Arguments) -> list[tuple[str, str]]:
