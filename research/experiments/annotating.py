@@ -74,11 +74,10 @@ figures are of these; no test file is used. Tags are gold. `python -m research.e
 
 ## What decoding again is worth
 
-The annotator reads a parsed sentence from left to right, corrects the first wrong word, and goes on until the
-sentence is right: word by word, one action for each wrong word; with `--constraints misc`, the rest of the sentence
-is decoded again after each action, under the corrections alone or under all that was read. An action sets a head, or
-head and label of a word. "Saved" is the share of the actions that decoding again saves, with its standard error;
-"worse" is the share of sentences that took more actions. All trees after corrections are certified.
+The annotator reads a parsed sentence from left to right and corrects each wrong word: its head, or head and label. With
+`--constraints misc`, the rest of the sentence is decoded again after each of these actions, under the corrections alone
+or under all that was read. "Saved" is the share of the actions that decoding again saves, with its standard error;
+"worse" is the share of sentences that took more actions.
 """
 
 BETWEEN = f"""
@@ -87,8 +86,7 @@ BETWEEN = f"""
 Training starts from {START} whole sentences. In each of {ROUNDS} rounds, {ARCS} arcs are annotated among {POOL} other
 sentences, and training starts anew. The certainty of an arc is the marginal of the word's best head in the
 first-order model, that of a sentence is the mean of its words'. Models are small: arcs and siblings, six epochs, no
-network. UAS and LAS are without punctuation; the rounds before the last are in
-[annotating-curves.csv](annotating-curves.csv).
+network. [annotating-curves.csv](annotating-curves.csv) has the other rounds.
 """
 
 log = logging.getLogger("experiments")

@@ -138,8 +138,8 @@ def page(rows: list[Row], papers: dict) -> list[str]:
         lines = []
         for name in dict.fromkeys(row["method"] for row in mine):
             course = pick(mine, method=name, against="calls")
-            lines.append([name, *(f"{100 * _mean(course, budget):.3g}" for budget in CALLS)])
-        found.append(table([f"{what}; left after", *(f"{budget} calls" for budget in CALLS)], lines))
+            lines.append([name, *(f"{100 * _mean(course, budget):.3g}" for budget in CALLS[1::2])])
+        found.append(table([f"{what}; left after", *(f"{budget} calls" for budget in CALLS[1::2])], lines))
     return [*found, "![Methods](methods.png)"]
 
 
