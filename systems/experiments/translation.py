@@ -219,10 +219,6 @@ part in {tune_seconds:.0f}; BLEU there, on tokens, {val_bleu:.2f}. BLEU on the t
 - Data: captions of 12 words on average instead of sentences of up to 50 words of the European parliament, so iterations
   and seconds do not compare; the share of proven sentences does.
 - The first relaxation has states (language model state, number of words, end of the last phrase). The paper's
-  states also hold the last span of translated words; here that, with words counted exactly, is the first round of
-  tightening.
-- Language model states are the contexts that the model knows, not all pairs of words; back-off is part of the graph.
-- Steps are Polyak's, with the best derivation known, which a small beam search (10 hypotheses) finds at first. Arcs
-  whose max-marginal is below it are removed before tightening.
-- The beam search to compare with is the project's own, for the same scores, not Moses.
+  states also hold the last span of translated words; here that is the first round of tightening.
+- Steps are Polyak's. The beam search to compare with is the project's own, for the same scores, not Moses.
 """
