@@ -64,8 +64,14 @@ def value(default: object) -> str:
 
 
 def allowed(expected: str) -> str:
-    """Return the allowed values of an option as a table shows them: without articles."""
-    return re.sub(r"\b(an?|the) ", "", expected)
+    """Return the allowed values of an option as a table shows them.
+
+    Examples
+    --------
+    >>> allowed("0 or an integer of at least 2")
+    '0 or at least 2'
+    """
+    return re.sub(r"\b(an?|the) |\b(integer|number) (of )?", "", expected)
 
 
 def option_page(head: str = OPTIONS, advanced: bool = False) -> str:
