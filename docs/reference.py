@@ -57,6 +57,11 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def listed(rows: list[tuple[str, str]]) -> str:
+    """Return a Markdown list of arguments and their meanings."""
+    return "".join(f"- {name}: {meaning}\n" for name, meaning in rows)
+
+
 def value(default: object) -> str:
     """Return a default value as written in YAML."""
     words = {True: "true", False: "false", None: "null"}
@@ -141,14 +146,14 @@ def command_page(head: str = COMMANDS, parser: Arguments | None = None, known: A
     shared += [("`--help-all`", "print all arguments of the command and exit")]
     first = next(commands(parser))
     shared += [(invocation(each), each.help) for each in first.arguments if each.dest in ("verbose", "quiet")]
-    page = f"{head}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
+    page = f"{head}\n## All commands\n\n{listed(shared)}"
     before = list(commands(known))[::-1] if known else []
     first_in = {row: command.prog for command in before for row in arguments(command)}
     for command in commands(parser):
         page += f"\n## {command.prog}\n\n{command.description}\n"
         rows = arguments(command)
         if new := [row for row in rows if row not in first_in]:
-            page += f"\n{table(('argument', 'meaning'), new)}"
+            page += f"\n{listed(new)}"
         repeated = sorted((row for row in rows if row in first_in), key=first_in.__getitem__)
         for other, group in groupby(repeated, key=first_in.__getitem__):
             page += f"\nAs for `{other}`: {', '.join(f'`{name}`' for name in map(first_name, group))}.\n"

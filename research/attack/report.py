@@ -30,17 +30,17 @@ def page(before: str, results: list[dict]) -> str:
     Examples
     --------
     >>> result = {"lane": "reads", "seed": 7, "tried": 12345, "failures": [], "outcomes": {"read": 12345}}
-    >>> "| `reads` | 12,345 | 0 |" in page("", [result | {"seconds": 9.5, "peak_mb": 80.0}])
+    >>> "| `reads` | 12,345 | 0 |" in page("", [result])
     True
     """
-    lines = [before.partition(HEADING)[0] + HEADING, "| lane | tried | failed | what is counted | seeds | minutes |"]
-    lines.append("|---|---|---|---|---|---|")
+    lines = [before.partition(HEADING)[0] + HEADING, "| lane | tried | failed | what is counted | seeds |"]
+    lines.append("|---|---|---|---|---|")
     for name in LANES:
         group = [result for result in results if result["lane"] == name]
         if group:
             tried, failed = sum(each["tried"] for each in group), sum(len(each["failures"]) for each in group)
-            seeds, minutes = ", ".join(str(each["seed"]) for each in group), sum(each["seconds"] for each in group) / 60
-            lines.append(f"| `{name}` | {tried:,} | {failed} | {LANES[name].what} | {seeds} | {minutes:.1f} |")
+            seeds = ", ".join(str(each["seed"]) for each in group)
+            lines.append(f"| `{name}` | {tried:,} | {failed} | {LANES[name].what} | {seeds} |")
     failures = [(result, failure) for result in results for failure in result["failures"]]
     if failures:
         lines += ["", "Failures not yet repaired:", ""]

@@ -99,7 +99,7 @@ def _nonprojective(sentences: Iterable[Sentence]) -> np.ndarray:
 
 def write_page(results: Path, rows: Sequence[Row]) -> None:
     """Write the page, a table for each input."""
-    header = ["", "", "gold", "predicted", "right", "precision", "recall", "F1", "UAS", "LAS"]
+    header = ["", "", "gold", "precision", "recall", "F1", "UAS", "LAS"]
     parts = [INTRODUCTION]
     for name in INPUTS:
         lines = [line_of(row, str(row["language"]), str(row["parser"])) for row in rows if row["input"] == name]
@@ -112,14 +112,8 @@ def line_of(row: Row, language: str, parser: str) -> list[str]:
     gold, predicted, right = (int(str(row[name])) for name in COUNTS)
     shares = [right / predicted if predicted else None, right / gold if gold else None]
     shares.append(2 * right / (gold + predicted) if gold + predicted else None)
-    counts = [str(number) for number in (gold, predicted, right)]
-    return [
-        language,
-        parser,
-        *counts,
-        *(percent(share, 1) for share in shares),
-        *map(percent, (row["uas"], row["las"])),
-    ]
+    figures = [*(percent(share, 1) for share in shares), *map(percent, (row["uas"], row["las"]))]
+    return [language, parser, str(gold), *figures]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -92,7 +92,6 @@ def write_page(setting: ExperimentSettings, names: Sequence[str]) -> None:
         made = now if name in names else recorded(before, experiment.TITLE) or UNKNOWN
         text += [f"## {experiment.TITLE}", made.line(now), *experiment.page(rows, papers), NOTES[name].strip()]
         covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
-        ours = f"[{name}.csv]({name}.csv), {covered}"
-        text.append(f"Source of the paper's numbers: {papers['source']}. Source of ours: {ours}.")
+        text.append(f"Sources: {papers['source']}; ours: [{name}.csv]({name}.csv), {covered}.")
     with appearing(file) as temporary:
         temporary.write_text("\n\n".join(text) + "\n", encoding="utf-8")

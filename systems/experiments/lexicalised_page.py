@@ -65,12 +65,6 @@ With a limit of K iterations the best tree seen so far is the output; it matches
 Processor seconds per sentence: chart of Model 1 {chart}; dual decomposition {relax}, median {median}; dependency parser
 alone {dependencies}. The longest total is {longest} s.
 
-## Choice of gamma
-
-On development sentences:
-
-{gammas}
-
 ## Differences to the paper
 
 - Model 1 is Collins' with three levels of back-off; the paper's is a variant in a TAG formalism. Tags are given, by
@@ -111,7 +105,6 @@ def write_page(results: Path, dev: list[Row], test: list[Row], gamma: float, n_a
         median=f"{np.median(relax):.2f}",
         dependencies=f"{np.mean([row['seconds'] for row in pick(rows, system='dependencies')]):.3f}",
         longest=f"{max(a + b for a, b in zip(chart, relax, strict=True)):.1f}",
-        gammas=_gammas(dev),
     )
     with appearing(results / "lexicalised.md") as path:
         path.write_text(text, encoding="utf-8")
@@ -170,18 +163,6 @@ def _search(rows: Sequence[Row]) -> str:
         f"{sum(row['seconds'] for row in rows):.1f} processor seconds in all and at most "
         f"{max(row['iteration'] for row in rows)} nodes; {better} of their trees change."
     )
-
-
-def _gammas(dev: Sequence[Row]) -> str:
-    """Return the table of weights."""
-    systems = list(dict.fromkeys(row["system"] for row in dev))
-    lines = []
-    for system in systems:
-        rows = pick(dev, system=system)
-        *_, f1, uas = _scores(rows)
-        certified = "–" if system == "Model 1" else percent(_certified(rows), 1)
-        lines.append((system.replace("joint ", "gamma "), percent(f1), percent(uas), certified))
-    return table(["", "F1", "dependencies", "certificates"], lines)
 
 
 def _plot(path: Path, figure: list[tuple]) -> None:

@@ -242,9 +242,9 @@ def restoring_table(rows: list[Row]) -> str:
     for row in pick(rows, unit="binary") + pick(rows, unit="grey"):
         scale = 100 if row["unit"] == "binary" else 1
         errors = f"{scale * row['error_before']:.2f} → {scale * row['error_after']:.2f}"
-        lines.append([f"{row['unit']}, {row['method']}", row["nodes"], row["states"], row["weight"], errors])
+        lines.append([f"{row['unit']}, {row['method']}", row["nodes"], errors])
         lines[-1] += [f"{row['value']:.7g}", gap(row), row["iterations"] or "–", seconds(row["seconds"])]
-    head = ["task and method", "nodes", "states", "weight", "error", "value", "gap", "iterations", "seconds"]
+    head = ["task and method", "nodes", "error", "value", "gap", "iterations", "seconds"]
     return table(head, lines)
 
 
@@ -252,9 +252,9 @@ def segmentation_table(rows: list[Row]) -> str:
     """Return a line for each photograph, number of colours and method."""
     lines = []
     for row in pick(rows, unit="segmentation"):
-        lines.append([f"{row['image']}, {row['states']} colours, {row['method']}", row["nodes"], f"{row['value']:.7g}"])
+        lines.append([f"{row['image']}, {row['states']} colours, {row['method']}", f"{row['value']:.7g}"])
         lines[-1] += [gap(row), row["iterations"], seconds(row["seconds"])]
-    return table(["photograph and method", "nodes", "value", "gap", "iterations", "seconds"], lines)
+    return table(["photograph and method", "value", "gap", "iterations", "seconds"], lines)
 
 
 def _small(rows: list[Row]) -> dict[str, list[Row]]:
