@@ -37,9 +37,8 @@ PROGRAM_WORDS, PROGRAM_TAGS = 20, 12
 DIFFERENCES = """## Differences from the paper
 
 - Training has 76,000 words of the Wall Street Journal instead of 950,000, so all figures are lower.
-- The grammar is an unlexicalised one: Markovised outward from the head, with parents, smoothed. The paper's is Collins'
-  Model 1.
-- The tagger is a hidden Markov model, the paper's a maximum entropy model; both are of second order.
+- The grammar is an unlexicalised one, the paper's Collins' Model 1; the tagger is a hidden Markov model, the paper's a
+  maximum entropy model.
 - Where the paper's algorithm takes the last tree without a certificate, this one takes the best tree seen, and goes on
   with branch and bound."""
 

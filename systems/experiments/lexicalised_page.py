@@ -68,9 +68,8 @@ alone {dependencies}. The longest total is {longest} s.
 ## Differences to the paper
 
 - Model 1 is Collins' with three levels of back-off; the paper's is a variant in a TAG formalism. Tags are given, by
-  the dependency parser's tagger, to all systems. Punctuation and conjunctions are ordinary modifiers.
-- The chart is pruned by posteriors of the model without words (threshold 1e-5), and the joint problem is over the arcs
-  that both sides allow. Certificates are about this space.
+  the dependency parser's tagger, to all systems.
+- The chart is pruned, and the joint problem is over the arcs that both sides allow. Certificates are about this space.
 - The dependency parser has siblings and grandparents (Koo et al. 2010), trained by the perceptron; its oracle is exact
   by dual decomposition and branch and bound. The paper's is a dynamic program of second order.
 """

@@ -203,8 +203,7 @@ on one core.
 {errors}
 
 A search error is a translation that scores less than the proven optimum of the same model; the loss is its
-mean. A stack decoder fails where no hypothesis of its last stacks can be completed within the distortion
-limit. BLEU is that of `sacrebleu`, lower-cased.
+mean. BLEU is that of `sacrebleu`, lower-cased.
 
 ## The model
 

@@ -1,6 +1,37 @@
-"""The grammar of queries and of fields: a recursive descent parser, whose errors point at their column.
+r"""The grammar of queries and of fields: a recursive descent parser, whose errors point at their column.
 
-``docs/search-grammar.md`` has the grammar in EBNF; the methods of the parser follow its rules.
+The methods of the parser follow the rules of this grammar in EBNF.  Blanks separate parts, and may be left out where
+nothing is ambiguous; there are none before a name, a label or a range::
+
+    query      = phrase | pattern ;
+    phrase     = word, word, { word } ;
+    pattern    = word, [ either ] ;
+    either     = all, { "|", all } ;
+    all        = link, { [ "&" ], link } ;
+    link       = [ "!" ], ( "[", either, "]" | relation, ( word | "(", pattern, ")" ) ) ;
+    relation   = [ "~" ], ( ( ">" | "<" ), [ side ], [ label ] | "$", [ side ] | "><" )
+               | [ "~" ], ( ">>" | "<<" ), [ range ] | ( ".." | "--" ), [ range ]
+               | "." | "-" | "==" ;
+    side       = "++" | "--" ;
+    label      = BARE | regex ;
+    range      = NUMBER | NUMBER, "-", [ NUMBER ] ;
+
+    word       = [ "!" ], ( BARE | text | regex | "{", [ conditions ], "}" ), [ "=", NAME ] ;
+    conditions = conjunction, { "|", conjunction } ;
+    conjunction = condition, { ( ";" | "&" ), condition } ;
+    condition  = "!", condition | "(", conditions, ")" | attribute, [ comparison, value ] ;
+    comparison = ":" | "=" | "!:" | "!=" | "<" | "<=" | ">" | ">=" ;
+    attribute  = [ "~" ], { "head." }, ( ATTRIBUTE | ( FEATURE | "misc.", KEY ), [ "[", LAYER, "]" ] ) ;
+    value      = BARE | text | regex | NUMBER ;
+    text       = '"', { CHARACTER | '\"' | '\\' }, '"' ;
+    regex      = "/", EXPRESSION, "/", [ "i" ] ;
+
+    fields     = field, { ",", field } ;
+    field      = [ NAME, "." ], attribute ;
+
+``BARE`` is a run of characters other than blanks and ``{ } [ ] ( ) < > = ! & | " ; ,`` that does not begin with
+``/ $ ~ : . -``; a label has no ``. ~ / $`` either.  A value may contain any of them but blanks and
+``{ } ( ) & | " ;``.  ``LAYER`` is letters and digits, as in ``Number[psor]``.
 """
 
 from __future__ import annotations
