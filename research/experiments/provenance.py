@@ -36,7 +36,7 @@ from research.experiments.store import appearing
 TODAY = ExperimentSettings(RESULTS, ROOT / "models")
 EXPERIMENTS = (
     *("table1", "table2", "table3", "figure3", "figure4"),
-    *("automata", "iterations", "progress", "methods", "pricing"),
+    *("automata", "iterations", "progress", "pricing"),
 )
 """The experiments whose tables and figures are sections of ``README.md``, in its order."""
 

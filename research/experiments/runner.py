@@ -14,7 +14,6 @@ from research.experiments import (
     figure3,
     figure4,
     iterations,
-    methods,
     pricing,
     progress,
     table1,
@@ -35,7 +34,6 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "automata": automata,
     "iterations": iterations,
     "progress": progress,
-    "methods": methods,
     "pricing": pricing,
 }
 """In page order.  Each has ``TITLE``, ``SIZES`` (fields of `ExperimentSettings` that its numbers depend on),

@@ -29,7 +29,7 @@ from nonproj.evaluation.calibration import Outcomes  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.stages import STAGES, estimate  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
-from research.experiments import confidence, layout, methods, runner, store, table2, table3, text  # noqa: E402
+from research.experiments import confidence, layout, runner, store, table2, table3, text  # noqa: E402
 from research.experiments.setting import RANDOM, ExperimentSettings, development, treebank  # noqa: E402
 
 
@@ -58,11 +58,9 @@ decoding: {threshold: 0.0001}
 
 @pytest.fixture(scope="module", autouse=True)
 def smaller():
-    """Random problems with fewer words, and shorter courses of fewer problems: their laws hold at any size."""
+    """Random problems with fewer words: their laws hold at any size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table2, "WORDS", 7)
-        for name, value in (("MOST_SENTENCES", 2), ("MOST_GRIDS", 2), ("MOST_CALLS", 200)):
-            patch.setattr(methods, name, value)
         yield
 
 
@@ -260,11 +258,6 @@ def test_best_bounds_are_monotone(setting):
         assert all(low <= high + 1e-6 * (1 + abs(high)) for low, high in zip(primal, dual, strict=True))
         assert [row["iteration"] for row in course] == list(range(1, len(course) + 1))
     assert len({row["step"] for row in groups[("constant 0.1",)][:-1]}) == 1
-
-
-def test_every_method_leaves_less_with_more_calls(setting):
-    courses = grouped(rows_of(setting, "methods"), "language", "problem", "method", "against").values()
-    assert all(a["left"] >= b["left"] >= 0 for course in courses for a, b in pairwise(course))
 
 
 def test_lazy_decoding_starts_with_all_automata(setting):
