@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -23,7 +23,7 @@ from research.experiments import (
 from research.experiments.layout import languages
 from research.experiments.provenance import UNKNOWN, of_experiment, recorded
 from research.experiments.setting import RANDOM, ExperimentSettings, fingerprint
-from research.experiments.store import Row, appearing, read_rows, write_rows
+from research.experiments.store import Row, appearing, read_rows, stored, write_rows
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "table1": table1,
@@ -43,8 +43,6 @@ PAPERS, NOTES = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("papers.yaml", "notes.yaml")
 )
 
-log = logging.getLogger("experiments")
-
 
 def run_all(setting: ExperimentSettings, names: Sequence[str]) -> None:
     """Run experiments by name, write their tables and plots, then the page over all stored results."""
@@ -59,14 +57,8 @@ def run_all(setting: ExperimentSettings, names: Sequence[str]) -> None:
 def run_experiment(setting: ExperimentSettings, name: str) -> list[Row]:
     """Return the rows of all units of an experiment; write each unit to disk when it is complete."""
     experiment, rows = EXPERIMENTS[name], []
-    units = experiment.units(setting)
-    for number, unit in enumerate(units, 1):
-        path = unit_file(setting, name, unit)
-        if not path.exists():
-            log.info("%s, %d of %d: %s", name, number, len(units), " ".join(unit))
-            write_rows(path, experiment.run(setting, *unit))
-        # Read back, so that resumed and uninterrupted runs have the same digits.
-        rows += read_rows(path)
+    for unit in experiment.units(setting):
+        rows += stored(unit_file(setting, name, unit), partial(experiment.run, setting, *unit))
     return rows
 
 

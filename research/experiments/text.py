@@ -5,7 +5,6 @@ Writes ``text.csv`` and ``text.md``; treebanks that are not measured keep their 
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import NAMES, of_models, publish, script
 from research.experiments.setting import ROOT, ExperimentSettings, fingerprint, model_file, treebank
-from research.experiments.store import Row, read_rows, replace_rows, write_rows
+from research.experiments.store import Row, read_rows, replace_rows, stored
 
 STANZA, UDPIPE = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
@@ -52,8 +51,6 @@ EARLIER = "†"
 NOTE = f"{EARLIER} measured on an earlier version"
 NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 
-log = logging.getLogger("experiments")
-
 
 def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
@@ -67,10 +64,7 @@ def measured(setting: ExperimentSettings, language: str) -> list[Row]:
     """Return the row of a treebank, read from the file of an earlier run with the same model and test file if any."""
     digest = fingerprint(setting, (), language, PARTS)
     path = setting.results / "runs" / "text" / f"{language}-{digest}.csv"
-    if not path.exists():
-        log.info("text, %s", language)
-        write_rows(path, [run(setting, language)])
-    return read_rows(path)
+    return stored(path, lambda: [run(setting, language)])
 
 
 def run(setting: ExperimentSettings, language: str) -> Row:

@@ -410,7 +410,7 @@ def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypa
     """Return the test file of a treebank in ``files``."""
     language = next(iter(setting.files))
     assert development(setting, language) == setting.files[language][1]
-    fetched = SimpleNamespace(stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")
+    fetched = SimpleNamespace(returncode=0, stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: fetched)
     assert development(setting, "a") == Path("a-dev.conllu")
     assert treebank(setting, "a") == (Path("a-train.conllu"), Path("a-test.conllu"))

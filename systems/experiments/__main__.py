@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from research.experiments.__main__ import run_program
-from research.experiments.provenance import stamp
 from research.experiments.setting import ROOT
 
 NAMES = ("constituency", "lexicalised", "mrf", "translation", "tsp")
@@ -38,7 +37,6 @@ def _run(arguments: list[str] | None) -> None:
     options = parse_arguments(arguments)
     for name in options.names:
         importlib.import_module(f"systems.experiments.{name}").main(options.results, options.data, options.short)
-        stamp(options.results / f"{name}.md", name)
 
 
 if __name__ == "__main__":

@@ -50,18 +50,6 @@ def test_the_reference_is_that_of_the_code():
     assert len(re.findall("^## nonproj-systems ", text, re.MULTILINE)) == 9
 
 
-@pytest.mark.parametrize("name", SECTIONS)
-def test_a_page_of_results_is_of_this_version_or_says_what_has_changed(name):
-    page, _, of = SECTIONS[name]
-    from research.experiments.provenance import recorded
-
-    text = (ROOT / page).read_text(encoding="utf-8")
-    made, now = recorded(text), of()
-    assert made, f"{page} has no record"
-    advice = "repeat the experiment, or mark the page: python -m research.experiments.provenance --mark"
-    assert made.line(now) in text, f"{page}: {', '.join(made.changed(now))} changed since; {advice}"
-
-
 def test_every_page_of_results_has_a_record_and_every_experiment_a_page():
     present = sorted((SYSTEMS / "results").glob("*.md"))
     assert sorted(SECTIONS) == sorted(NAMES) == [path.stem for path in present]
