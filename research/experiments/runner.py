@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -9,39 +10,19 @@ from types import ModuleType
 
 import yaml
 
-from research.experiments import (
-    automata,
-    figure3,
-    figure4,
-    iterations,
-    pricing,
-    progress,
-    table1,
-    table2,
-    table3,
-)
 from research.experiments.layout import languages
+from research.experiments.provenance import EXPERIMENTS as ORDER
 from research.experiments.provenance import UNKNOWN, of_experiment, recorded
 from research.experiments.setting import RANDOM, ExperimentSettings, fingerprint
 from research.experiments.store import Row, appearing, read_rows, stored, write_rows
 
-EXPERIMENTS: dict[str, ModuleType] = {
-    "table1": table1,
-    "table2": table2,
-    "table3": table3,
-    "figure3": figure3,
-    "figure4": figure4,
-    "automata": automata,
-    "iterations": iterations,
-    "progress": progress,
-    "pricing": pricing,
-}
-"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `ExperimentSettings` that its numbers depend on),
-``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
-
 PAPERS, NOTES = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("papers.yaml", "notes.yaml")
 )
+
+EXPERIMENTS: dict[str, ModuleType] = {name: importlib.import_module(f"research.experiments.{name}") for name in ORDER}
+"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `ExperimentSettings` that its numbers depend on),
+``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
 
 
 def run_all(setting: ExperimentSettings, names: Sequence[str]) -> None:

@@ -5,18 +5,15 @@ Writes ``text.csv`` and ``text.md``; treebanks that are not measured keep their 
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
 from nonproj.evaluation.universal import ud_scores
-from nonproj.kernels.interpreters import environment, python
-from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import NAMES, of_models, publish, script
+from research.experiments.raw import parsed
 from research.experiments.setting import ROOT, ExperimentSettings, fingerprint, model_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows, stored
 
@@ -76,11 +73,7 @@ def run(setting: ExperimentSettings, language: str) -> Row:
 
 def scores_of(model: Path, test: Path) -> Row:
     """Parse the raw text of a gold file, and return the F1 scores."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
-        source.write_text(raw_text(blocks(test)), encoding="utf-8")
-        command = python("-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target))
-        subprocess.run(command, check=True, cwd=ROOT, env=environment())
+    with parsed(model, test) as target:
         scores = ud_scores(test, target)
     return {name: scores[name]["f1"] for name in METRICS}
 

@@ -176,7 +176,8 @@ def test_an_interrupted_run_leaves_complete_files_and_resumes(setting, monkeypat
         return real(*unit)
 
     monkeypatch.setattr(experiment, "run", stopping)
-    monkeypatch.setattr(program, "parse_arguments", lambda _: (other, ["iterations"], ()))
+    options = SimpleNamespace(setting=other, names=["iterations"], chosen=())
+    monkeypatch.setattr(program, "parse_arguments", lambda _: options)
     units = experiment.units(other)
     assert program.main([]) == 130
     assert [path.name for path in contents(other.results)] == sorted(
@@ -344,13 +345,15 @@ def test_price_and_cut_finds_the_same_optimum_with_fewer_parts(setting):
 
 
 def test_the_command_line(capsys, monkeypatch):
-    setting, names, languages = program.parse_arguments(["--short", "--languages", "danish", "table2"])
-    assert (languages, names, setting.results) == (("danish",), ["table2"], ROOT / "research" / "results" / "short")
-    assert setting.models == setting.results / "models" and setting.sentences == 12
-    setting, names, _ = program.parse_arguments([])
-    assert (setting.sentences, setting.iterations, names) == (0, 5000, list(runner.EXPERIMENTS))
+    options = program.parse_arguments(["--short", "--languages", "danish", "table2"])
+    setting = options.setting
+    assert (options.chosen, options.names) == (("danish",), ["table2"]) and setting.sentences == 12
+    assert setting.models.parent == setting.results == ROOT / "research" / "results" / "short"
+    options = program.parse_arguments([])
+    assert (options.setting.sentences, options.setting.iterations) == (0, 5000)
+    assert options.names == list(runner.EXPERIMENTS)
     for words, message in (
-        (["table9"], "unknown experiment table9; choose from table1, "),
+        (["table9"], "unknown experiment table9; choose from text, "),
         (["--languages", "klingon"], "unknown language klingon; choose from danish, "),
         (["text", "--languages", "basque"], "unknown language basque; choose from afrikaans, "),
     ):
