@@ -8,6 +8,7 @@ tests/project/test_documentation.py checks that the pages are up to date.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
@@ -25,23 +26,20 @@ from nonproj.options.config import Config, options  # noqa: E402
 OPTIONS = """# Options
 
 These options, and [the advanced ones](advanced-options.md), can be set in a configuration file or by
-`--set SECTION.KEY=VALUE`; [your own treebank](treebank.md) shows how. `docs/reference.py` generates this page from
-`nonproj.options.config`.
+`--set SECTION.KEY=VALUE` ([your own treebank](treebank.md)). `docs/reference.py` generates this page.
 """
 
 ADVANCED_OPTIONS = """# Advanced options
 
-These options merely tune what [the others](options.md) choose: sizes, thresholds, factors and the parameters of papers.
-They may [change in minor versions](compatibility.md). [The configurations](../configs) of some treebanks change a few
-of them. `docs/reference.py` generates this page from `nonproj.options.config`.
+Sizes, thresholds, factors and the parameters of papers, which tune what [the other options](options.md) choose. They
+may [change in minor versions](compatibility.md). `docs/reference.py` generates this page.
 """
 
 COMMANDS = """# The commands
 
-`nonproj COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in `.gz`. The
-exit code is 0, or 2 after an error ([errors and limits](errors.md)). `docs/reference.py` generates this page from the
-argument parsers. `annotate`, `audit` and `search`
-are commands of a separate package, [the workbench](../workbench/docs/commands.md).
+A file may be `-` (standard input or output) or end in `.gz`. The exit code is 0, or 2 after an error ([errors and
+limits](errors.md)). `annotate`, `audit` and `search` are commands of [the workbench](../workbench/docs/commands.md).
+`docs/reference.py` generates this page.
 
 The package shtab writes scripts by which a shell completes commands, options and files, as in
 `shtab --shell=bash nonproj.cli.main.build_parser > ~/.local/share/bash-completion/completions/nonproj`.
@@ -65,6 +63,17 @@ def value(default: object) -> str:
     return words[default] if default is None or isinstance(default, bool) else str(default)
 
 
+def allowed(expected: str) -> str:
+    """Return the allowed values of an option as a table shows them.
+
+    Examples
+    --------
+    >>> allowed("0 or an integer of at least 2")
+    '0 or at least 2'
+    """
+    return re.sub(r"\b(an?|the) |\b(integer|number) (of )?", "", expected)
+
+
 def option_page(head: str = OPTIONS, advanced: bool = False) -> str:
     """Return the page of the options that are advanced or are not, with one table per section of the configuration."""
     summaries = {
@@ -72,7 +81,7 @@ def option_page(head: str = OPTIONS, advanced: bool = False) -> str:
     }
     page, chosen = head, [each for each in options() if each[1].advanced == advanced]
     for section, group in groupby(chosen, key=lambda each: each[0].partition(".")[0] if "." in each[0] else ""):
-        rows = [(f"`{name}`", value(option.default), option.help, option.expected) for name, option in group]
+        rows = [(f"`{name}`", value(option.default), option.help, allowed(option.expected)) for name, option in group]
         page += f"\n## {section}\n\n{summaries[section].splitlines()[0]}\n\n" if section else "\n## The model\n\n"
         page += table(("option", "default", "meaning", "values"), rows)
     return page
@@ -91,7 +100,7 @@ def invocation(action: argparse.Action) -> str:
         return ", ".join(f"`{name}`" for name in action.option_strings)
     values = action.metavar or "|".join(map(str, action.choices or [action.dest.upper()]))
     values = " ".join(values) if isinstance(values, tuple) else values
-    return ", ".join(f"`{name} {values}`" for name in action.option_strings)
+    return ", ".join(f"`{name}`" for name in [*action.option_strings[:-1], f"{action.option_strings[-1]} {values}"])
 
 
 def arguments(parser: Arguments) -> list[tuple[str, str]]:
@@ -117,23 +126,32 @@ def own_parser() -> Arguments:
     return parser
 
 
-def command_page(head: str = COMMANDS, parser: Arguments | None = None) -> str:
-    """Return the page of a parser's commands (by default nonproj's); an argument is explained at its first command."""
+def first_name(row: tuple[str, str]) -> str:
+    """Return the first name of an argument, without its value."""
+    return re.split(r"[ `]", row[0])[1]
+
+
+def command_page(head: str = COMMANDS, parser: Arguments | None = None, known: Arguments | None = None) -> str:
+    """Return the page of a parser's commands, by default nonproj's.
+
+    An argument is explained at its first command, those of ``known`` included; later ones name it.
+    """
     parser = parser or own_parser()
     shared = [("`-h`, `--help`", "print the usual arguments of the command and exit")]
     shared += [("`--help-all`", "print all arguments of the command and exit")]
     first = next(commands(parser))
     shared += [(invocation(each), each.help) for each in first.arguments if each.dest in ("verbose", "quiet")]
     page = f"{head}\n## All commands\n\n{table(('argument', 'meaning'), shared)}"
-    first_in: dict[tuple[str, str], str] = {}
+    before = list(commands(known))[::-1] if known else []
+    first_in = {row: command.prog for command in before for row in arguments(command)}
     for command in commands(parser):
         page += f"\n## {command.prog}\n\n{command.description}\n"
         rows = arguments(command)
         if new := [row for row in rows if row not in first_in]:
             page += f"\n{table(('argument', 'meaning'), new)}"
-        known = sorted((row for row in rows if row in first_in), key=first_in.__getitem__)
-        for other, group in groupby(known, key=first_in.__getitem__):
-            page += f"\nAs for `{other}`: {', '.join(name for name, _ in group)}.\n"
+        repeated = sorted((row for row in rows if row in first_in), key=first_in.__getitem__)
+        for other, group in groupby(repeated, key=first_in.__getitem__):
+            page += f"\nAs for `{other}`: {', '.join(f'`{name}`' for name in map(first_name, group))}.\n"
         first_in |= dict.fromkeys(new, command.prog)
     return page
 

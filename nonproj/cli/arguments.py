@@ -215,7 +215,7 @@ def add_reading(parser: Arguments) -> None:
 
 def add_on_error(parser: Arguments) -> None:
     """Add the option for malformed sentences in treebanks."""
-    text = "malformed sentence: stop; or skip it, report it at the end, and exit with code 1 (default: stop)"
+    text = "malformed sentence: stop; or skip and report it, and exit with code 1 (default: stop)"
     parser.add_argument("--on-error", choices=ON_ERROR, default="stop", help=text, rare=True)
 
 
@@ -235,7 +235,7 @@ def add_plain_text(parser: Arguments) -> None:
     group = parser.add_group("plain text; by default the input is CoNLL-X or CoNLL-U")
     text = "the input is text, to be split into sentences and words; blank lines separate paragraphs"
     add_text_forms(group.add_alternatives().add_argument, text)
-    text = "with --text or --tokens: a line break ends a sentence, too, as after titles; a line may hold several"
+    text = "with --text or --tokens: a line break ends a sentence, too, as after titles"
     group.add_argument("--breaks", action="store_true", help=text, rare=True)
     text = "write the character offsets of each token into MISC, as in TokenRange=0:5"
     group.add_argument("--token-ranges", action="store_true", help=text, rare=True)
@@ -268,7 +268,7 @@ def add_tagging(parser: Arguments, *, tested: bool = False) -> None:
 
 def add_lexicon(parser: Arguments, text: str = "") -> None:
     """Add the option for a user's lexicon; ``text`` follows in its help."""
-    usual = "words and what is known of them, which is obeyed: CoNLL-U, a table with a header, or a token per line"
+    usual = "words with their tags and lemmas, which are obeyed: CoNLL-U, a table, or a token per line"
     parser.add_argument("--lexicon", metavar="FILE", help=usual + text)
 
 
@@ -288,7 +288,7 @@ def add_decoding(parser: Arguments) -> None:
     text = "decode over all arcs, without pruning, so certificates hold for the whole model"
     add("--full", action=optional, help=text)
     add("--graphs", action=optional, help="write enhanced graphs, if the model has learnt them (default: yes)")
-    text = "in plain text, let trees decide between doubtful sentences (default: if the treebank has no punctuation)"
+    text = "plain text: let trees decide between doubtful sentences (default: if the treebank has no punctuation)"
     add("--sentences-by-trees", action=optional, help=text)
 
 

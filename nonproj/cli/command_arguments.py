@@ -26,15 +26,13 @@ def add_train(parser: Arguments) -> None:
     parser.add_example("nonproj train train.conllu --held-out 0.1 -o my.nonproj")
     add = parser.add_argument
     add("train", nargs="?", metavar="TRAIN", help="treebank with gold heads, instead of the config's treebank files")
-    text = "treebank of the same or a similar language that is also learnt from, in TRAIN's conventions (repeatable)"
+    text = "treebank of a similar language that is also learnt from, in TRAIN's conventions (repeatable)"
     add("--related", action="append", default=[], metavar="FILE", help=text, rare=True)
-    text = "model to continue on TRAIN, by its options but for those of training, instead of learning from nothing"
+    text = "model to continue on TRAIN, instead of learning from nothing"
     add("--from", dest="start", metavar="MODEL", help=text, rare=True)
-    add_lexicon(parser, "; the model has it, and training does not learn from it")
+    add_lexicon(parser, "; stored in the model")
     add_training(parser)
-    text = (
-        "number of processes that train; the model is the same (default: 2, if there are two cores; -1: one per core)"
-    )
+    text = "number of processes; the model is the same (default: 2, if there are two cores; -1: one per core)"
     parser.add_argument("-j", "--jobs", type=jobs, metavar="N", help=text)
     add_on_error(parser)
     add_reading(parser)
@@ -58,7 +56,6 @@ def add_configuration(add: Callable[..., Any]) -> None:
     text = "tags to train the parser on; predicted: by jackknifing"
     add("--tags", choices=("gold", "predicted", "both"), help=text, rare=True)
     text = "pretrained encoder to fine-tune: a folder of Hugging Face, a name to fetch, or a model that has one"
-    text += " (needs nonproj[train-encoder])"
     add("--encoder", metavar="FOLDER|NAME|MODEL", help=text)
     add("--epochs", type=integer, metavar="N", help="training epochs of the perceptron")
     add("--seed", type=integer, metavar="N", help="seed of all random choices", rare=True)
@@ -78,9 +75,9 @@ def add_distil(parser: Arguments) -> None:
     add_text_forms(choices, "split text into sentences and words; blank lines separate paragraphs (default)")
     group = parser.add_group("choice of sentences")
     add = group.add_argument
-    text = "leave out sentences whose heads have a lower mean probability; the teacher needs a confidence classifier"
+    text = "leave out sentences whose heads have a lower mean probability"
     add("--min-confidence", type=probability, default=0.0, metavar="P", help=text)
-    text = "leave out sentences of this treebank (repeatable), beside those of TRAIN, --test and --held-out"
+    text = "leave out sentences of this treebank, too (repeatable)"
     add("--exclude", action="append", default=[], metavar="FILE", help=text, rare=True)
     text = "the most words of text to learn from (default: all)"
     add("--most-words", type=positive, metavar="N", help=text, rare=True)
@@ -102,7 +99,7 @@ def add_package(parser: Arguments) -> None:
     text = "version of the package (default: 1.0.0)"
     add("--package-version", default="1.0.0", metavar="VERSION", help=text)
     add("--licence", metavar="LICENCE", help="licence of the model (default: that of its treebank)")
-    text = "code of the model's language, such as da or got (default: that of a treebank of Universal Dependencies)"
+    text = "code of the model's language, such as da or got (default: that of the treebank, if known)"
     add("--language", metavar="CODE", type=language_code, help=text)
     text = "round weights to multiples of R times their table's step, for a smaller wheel; 0: not at all (default: 1)"
     add("--rounding", type=factor, default=1.0, metavar="R", help=text)
@@ -143,7 +140,7 @@ def add_parse(parser: Arguments) -> None:
     add("-o", "--output", default="-", metavar="OUT", help=text)
     text = "CoNLL; a line of JSON for each sentence; or Parquet, a row for each word (default: by the ending of OUT)"
     add("--format", choices=FORMATS, help=text)
-    text = "write the K best trees of each sentence, best first, with rank, score, bound and certificate as comments"
+    text = "write the K best trees of each sentence, best first, with certificates as comments"
     add("--nbest", type=positive, metavar="K", help=text)
     text = "obey Head=3, NotHead=5 and Deprel=obj in MISC, or HEAD and DEPREL where they are not _"
     add("--constraints", choices=("misc", "head"), help=text, rare=True)
@@ -157,10 +154,9 @@ def add_parse(parser: Arguments) -> None:
     add("--stats", metavar="FILE", help="write score, bound and certificate of each tree as lines of JSON", rare=True)
     add("--stats-comments", action="store_true", help="write them as comments above each sentence", rare=True)
     add_on_error(parser)
-    text = "keep completed work in OUT.partial and continue from it if it exists; input, model and options must match;"
-    text += " of several files, those that are complete are skipped"
+    text = "keep completed work in OUT.partial and continue from it if it exists; of several files, skip complete ones"
     add("--resume", action="store_true", help=text)
-    text = "enhanced dependencies and empty nodes of the input: keep or drop them, in all sentences (default: drop)"
+    text = "keep or drop enhanced dependencies and empty nodes of the input (default: drop)"
     add("--deps", choices=("keep", "drop"), default="drop", help=text, rare=True)
     add_plain_text(parser)
     add_reading(parser)

@@ -91,14 +91,13 @@ def _add_evaluate(parser: Arguments) -> None:
     add("-m", "--model", metavar="MODEL", help="parse GOLD with a model, and score the result")
     text = "the table of the CoNLL 2018 shared task, by the official script; tokens may differ"
     add("--ud", action="store_true", help=text)
-    text = "add tables of errors: by label, tag, arc length, depth, sentence length, and confused labels;"
-    text += " with --ud: by cause, sentence boundaries, words, tags, features, lemmas and labels"
+    text = "add tables of errors: by label, tag, length, depth, and confused labels; with --ud: by cause"
     add("--errors", action="store_true", help=text)
     text = "with --ud --errors: the training file; words that it lacks are reported as unknown words"
     add("--train", metavar="TRAIN", help=text)
     text = "with -m: measure the calibration of the confidence instead of accuracy"
     add("--calibration", action="store_true", help=text)
-    text = "with --calibration: parse the plain text of GOLD; words and sentences not in GOLD count as errors"
+    text = "with --calibration: parse the plain text of GOLD"
     add("--text", dest="from_text", action="store_true", help=text, rare=True)
     add("--json", action="store_true", help="print all figures as JSON")
     add_on_error(parser)
@@ -113,7 +112,7 @@ def _add_inspect(parser: Arguments) -> None:
     parser.add_argument("--verify", action="store_true", help="verify all checksums")
     form = parser.add_alternatives()
     form.add_argument("--json", action="store_true", help="print as JSON")
-    text = "print a model card: treebank, licence, figures, options, use and limits, as Markdown"
+    text = "print a model card, as Markdown"
     form.add_argument("--card", action="store_true", help=text)
 
 

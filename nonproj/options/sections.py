@@ -19,7 +19,7 @@ class TreebankConfig(Section, name="treebank"):
     test: str | None = path("file to evaluate on")
     held_out: float | str = option(
         0.0,
-        "what to evaluate on after each epoch and not to learn from: a file, or a share of the training file (its end)",
+        "sentences to evaluate on after each epoch: a file, or a share of the training file (its end)",
         (float, str),
         low=0,
         high=1,
@@ -27,8 +27,7 @@ class TreebankConfig(Section, name="treebank"):
     )
     root: str = choice(
         "auto",
-        "roots per tree; auto: several if at least five training sentences, and 0.2 % of them, have several; sentences "
-        "that need several are else left out",
+        "roots per tree; auto: several if at least five training sentences, and 0.2 % of them, have several",
         ("auto", "single", "multi"),
     )
     partial: str = choice(
@@ -46,12 +45,8 @@ class TreebankConfig(Section, name="treebank"):
         above=True,
         advanced=True,
     )
-    name: str | None = text(
-        "name of the treebank, for the model card; null: the one known for the training file, if any"
-    )
-    licence: str | None = text(
-        "licence of the treebank, for the model card; null: known for the training file or stated in its README, if any"
-    )
+    name: str | None = text("name of the treebank, for the model card; null: as known for the training file")
+    licence: str | None = text("licence of the treebank, for the model card; null: as known for the training file")
 
 
 @dataclass(frozen=True)
@@ -61,8 +56,8 @@ class FeaturesConfig(Section, name="features"):
     folder: str | None = path("folder of feature templates; null: the built-in ones")
     clusters: str | None = path("file of word clusters: each line has a bit string, a tab and a word; null: none")
     vectors: str | None = path(
-        "file of word vectors in word2vec's text format, or with gzip; or an encoder, whose pieces of words have "
-        "vectors: its folder, or the name of one that was fetched, such as e5-small; null: none"
+        "file of word vectors in word2vec's text format; or, for vectors of pieces of words, the folder of an encoder "
+        "or the name of one that was fetched; null: none"
     )
     tags: str = choice(
         "auto",

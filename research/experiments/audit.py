@@ -50,12 +50,12 @@ INTRODUCTION = """# Finding errors in treebanks
 
 `nonproj audit` on development files in which errors are planted: heads, labels and tags of 2 % of the words each,
 changed plausibly without asking a model (`research/experiments/planting.py`). Predictions are those of the model of
-`make train LANG=...`. Real errors of the annotation, and words beside another planted error, count as mistakes.
-Precision is that of as many suspicions as there are planted errors, and of a quarter of these; average precision is
-the area under the curve of precision and recall. Rankings: by the exact difference of scores (*margin*); by the
-probability that the head is wrong (*confidence*); by the same words in the same context, annotated otherwise
-(*variation*); and by their sum (*combined*), whose weights were chosen on English. `python -m research.experiments
-audit` makes this page.
+`make train LANG=...`. Real errors of the annotation count as mistakes. Precision is that of as many suspicions as there
+are planted errors, and of a quarter of these; average precision is the area under the curve of precision and recall.
+Rankings: by the exact difference of scores (*margin*); by the probability that the head is wrong (*confidence*); by the
+same words in the same context, annotated otherwise (*variation*); and by their sum (*combined*), whose weights were
+chosen on English; [the file](audit.csv) has all rankings of all treebanks. `python -m research.experiments audit` makes
+this page.
 """
 
 log = logging.getLogger("experiments")
@@ -157,6 +157,8 @@ def write_page(setting: ExperimentSettings) -> None:
     """Write the page; what is written by hand below the table is kept."""
     titles, lines = script("treebanks").TREEBANKS, []
     for row in known(setting.results / FILE):
+        if row["ranking"] != "combined" and row["language"] != LANGUAGES[0]:
+            continue
         title = titles[str(row["language"])].title.split(",")[0]
         counts = [f"{row['planted']:,}", f"{row['listed']:,}"]
         shares = [percent(row[each], 1) for each in ("first", "quarter", "average")]

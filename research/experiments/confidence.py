@@ -31,20 +31,22 @@ NAMES = {
     "labels": "heads and labels",
     "trees": "trees",
 }
+WITH = dict.fromkeys(("marginals", "earlier"), LANGUAGES[-1:])
+WITH |= {"heads": LANGUAGES} | dict.fromkeys(("labels", "trees"), (LANGUAGES[0], LANGUAGES[-1]))
+"""Treebanks of which the page shows each kind; the file has all."""
+
 INTRODUCTION = """# Confidence
 
-Models are trained by `nonproj train` on the whole training file (`--tags both`), and tested on the test file: with
-gold tags, with predicted tags, and on plain text, whose wrongly segmented words count as wrong, and so do trees whose
-sentences are not right. The text consists of the file's tokens, separated by blanks except after `SpaceAfter=No`,
-which Danish does not have. Nothing was tuned on a test file. `python -m research.experiments confidence` makes this
-page, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` the figures of a line. [The
-guide](../../docs/confidence.md).
+[Confidence](../../docs/confidence.md) on test files, on which nothing was tuned: with gold tags, with predicted tags,
+and on plain text, whose wrongly segmented words count as wrong, and so do trees whose sentences are not right. The text
+consists of the file's tokens, separated by blanks except after `SpaceAfter=No`. `python -m research.experiments
+confidence` makes this page, and `nonproj evaluate -m MODEL GOLD --calibration [--tag | --text]` the figures of a line.
 
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true. AUC is the probability that a right head
 has a higher confidence than a wrong one. The last columns are the share of right ones among the most confident 50 and
-90 %. The baselines, which [the file](confidence.csv) has of all languages, are the marginals of the first-order
-model, and the classifier for input with one source of errors less ("knowing less").
+90 %. Baselines are the marginals of the first-order model, and the classifier for input with one source of errors less
+("knowing less"). [The file](confidence.csv) has all rows of all languages.
 """
 
 
@@ -119,7 +121,7 @@ def page(rows: Sequence[Row]) -> list[str]:
     lines = []
     figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
     for row in rows:
-        if row["probabilities"] in ("marginals", "earlier") and row["language"] != LANGUAGES[-1]:
+        if row["language"] not in WITH[str(row["probabilities"])]:
             continue
         title = str(row["language"]).partition("-")[0].title()
         cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]

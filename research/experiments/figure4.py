@@ -41,12 +41,12 @@ def run(setting: ExperimentSettings, language: str, parts: str) -> list[Row]:
 
 
 def page(rows: list[Row], papers: dict) -> list[str]:
-    """Return a table for each language and set of part types."""
+    """Return a table for each language of the sibling model, as in the paper; the plot has both."""
     text = []
     for language in languages(shown(rows)):
-        for parts in SETS[1:]:
+        for parts in SETS[1:2]:
             lines = []
-            for k in sorted({row["K"] for row in rows} - {2, 25, 100, 500, 2500}):
+            for k in sorted({row["K"] for row in rows} - {2, 5, 25, 100, 500, 1000, 2500}):
                 paper, polyak = (pick(rows, language=language, parts=parts, rule=rule, K=k)[0] for rule in RULES)
                 theirs = papers["rows"].get(k, {}) if parts == "sibling" and language == "english" else {}
                 cells = [beside(theirs.get(name), percent(paper[name])) for name in ("uas", "agreed", "match")]

@@ -49,17 +49,14 @@ BUNDLED = "english-ewt"
 INTRODUCTION = """# Enhanced graphs
 
 F1 of the arcs of enhanced graphs, with whole labels (ELAS) and with universal ones (EULAS), in per cent, by the
-official script of IWPT 2021 as the package `udtools` has it; arcs through empty nodes are collapsed, as there. The
-graphs are learnt with the default options, from the training file (English EWT, Tamil) or the development file
-(Swedish, Lithuanian, Belarusian), and measured on the test file. Nothing was chosen on a test file.
+official script of IWPT 2021 (`udtools`); arcs through empty nodes are collapsed, as there. The graphs are learnt with
+the default options, from the training file (English EWT, Tamil) or the development file (Swedish, Lithuanian,
+Belarusian), and measured on the test file, on which nothing was chosen.
 
-Three rows are about the gold trees of the test file, with its tags and lemmas: a copy of the tree in DEPS; a *rule*,
-which adds lemmas of `case`, `mark` and `cc` and the feature Case to labels, and an arc from the head of the first
-conjunct to each other; and nonproj. Two are about raw text, the parser being trained on the same sentences (for English
-it is the model `english` of the package, whose weights are rounded): its tree in DEPS, and its graphs. LAS, of
-universal labels, is that of the same output.
-
-`python -m research.experiments graphs` makes this page.
+Three rows are about its gold trees, tags and lemmas: a copy of the tree in DEPS; a *rule*, which adds lemmas of `case`,
+`mark` and `cc` and the feature Case to labels, and an arc from the head of the first conjunct to each other; and
+nonproj. Two are about raw text, by a parser of the same sentences (for English, the model `english`). LAS is that of
+the same output, of universal labels. `python -m research.experiments graphs` makes this page.
 """
 
 log = logging.getLogger("experiments")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from nonproj.dual.decoding import dual_decomposition
-from research.experiments.layout import NAMES, shown, table
+from research.experiments.layout import NAMES, pick, shown, table
 from research.experiments.setting import SETS, ExperimentSettings, workload
 from research.experiments.store import Row
 
@@ -38,7 +38,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
     """Return one table."""
     lines = [[f"{name} (paper)", *map(str, shares)] for name, shares in papers["rows"].items()]
     by_line: dict[tuple, list] = {}
-    for row in shown(rows):
+    for row in pick(shown(rows), parts="grandparent"):
         key = (row["language"], row["parts"], row["rule"])
         by_line.setdefault(key, []).append(f"{100 * row['share']:.1f}")
     for (language, parts, rule), shares in by_line.items():

@@ -54,18 +54,18 @@ was learnt from, or tuned on, a test file. `python -m research.experiments neura
 
 ## From raw text
 
-F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files; raw text, linear models and
-published figures are those of [text.md](text.md), which has them by treebank; Greek and English are of other releases.
+F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files; [text.md](text.md) has linear
+models and published figures by treebank.
 """
 
 EXACTNESS = """## What exact trees are worth
 
 Test files with gold words and predicted tags, punctuation included. The first four rows of a treebank decode the
 scores of the encoder alone: the best head of each word, the best arborescence and projective tree of arcs, and the best
-tree with siblings and grandparents; the last one adds the scores of the linear model. "Complete" are trees whose heads
-are all right, "invalid" sentences with a cycle or several roots. Precision and recall are those of non-projective arcs.
-The gain is the difference in UAS from the best arborescence and half of its 95 % interval; p is that of a paired
-permutation test.
+tree with siblings and grandparents; the last one adds the scores of the linear model. "Invalid" are sentences with a
+cycle or several roots. The gain is the difference in UAS from the best arborescence and half of its 95 % interval; p is
+that of a paired permutation test. [neural-trees.csv](neural-trees.csv) has other figures, such as those of
+non-projective arcs.
 """
 
 SEARCH = """Certificates of the trees with siblings and grandparents, and decoding time: processor time on one core,
@@ -178,14 +178,14 @@ def trees_table(setting: ExperimentSettings) -> str:
     lines = []
     for row in known(setting.results / TREES):
         first = row["method"] == next(iter(METHODS))
-        shares = [percent(row[name]) for name in ("uas", "las", "complete")]
-        crossing = [percent(row[name], 1) for name in ("crossing_precision", "crossing_recall")]
+        shares = [percent(row[name]) for name in ("uas", "las")]
+
         gain = f"{100 * float(str(row['gain'])):+.2f} ± {100 * float(str(row['interval'])):.2f}"
         invalid = f"{row['invalid']} of {row['sentences']}" if row["invalid"] else "0"
         title = title_of(str(row["language"])) + _mark(setting, row) if first else ""
         tested = ["–", "–"] if row["method"] == ARBORESCENCE else [gain, _probability(row["p_uas"])]
-        lines.append([title, METHODS[str(row["method"])], *shares, invalid, *crossing, *tested])
-    return table(["", "", "UAS", "LAS", "complete", "invalid", "precision", "recall", "gain", "p"], lines)
+        lines.append([title, METHODS[str(row["method"])], *shares, invalid, *tested])
+    return table(["", "", "UAS", "LAS", "invalid", "gain", "p"], lines)
 
 
 def _probability(p: object) -> str:
@@ -203,14 +203,14 @@ def search_table(setting: ExperimentSettings) -> str:
         cells = [f"{own[ARBORESCENCE]['milliseconds']:.3f}"]
         for method in (EXACT, TOGETHER):
             row = own[method]
-            cells += [percent(row["certified"], 1), f"{row['iterations']:.1f}", f"{row['milliseconds']:.2f}"]
+            cells += [percent(row["certified"], 1), f"{row['milliseconds']:.2f}"]
         wrong, programs = (
             sum(int(own[each].get(name) or 0) for each in (EXACT, TOGETHER)) for name in ("wrong", "programs")
         )
         cells.append(f"{wrong} of {programs}" if programs else "–")
         lines.append([title_of(language), *cells])
-    header = ["", "best arborescence: ms a sentence", "encoder alone: certified %", "iterations", "ms"]
-    return table([*header, "with linear scores: certified %", "iterations", "ms", "wrong"], lines)
+    header = ["", "best arborescence: ms a sentence", "encoder alone: certified %", "ms"]
+    return table([*header, "with linear scores: certified %", "ms", "wrong"], lines)
 
 
 def write_page(setting: ExperimentSettings) -> None:

@@ -150,7 +150,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
         brute, priced = (pick(rows, language=language, method=method)[0] for method in METHODS)
         lines.append([f"**{language.title()}** ({brute['sentences']} sentences)", *_relative(brute, priced)])
         own = pick(rows, language=language, part="families")
-        for row in own:
+        for row in own if language == languages(rows)[0] else ():
             cells = [f"{percent(own[0]['seconds'] / row['seconds'], 0)} %", f"{percent(row['integer'], 1)} %"]
             title = f"**{language.title()}** ({row['sentences']} sentences), {row['method']}"
             rest.append([title, *cells, f"{percent(row['uas'])} %", seconds(row["seconds"])])

@@ -49,14 +49,13 @@ FILE = "proofs.csv"
 
 INTRODUCTION = f"""# Proofs, checked
 
-`nonproj parse --proofs` writes a proof of each tree, which `nonproj-check-proofs` checks in integers, with nothing but
-Python's standard library ([what a certificate means](../../docs/certificates.md)). *Certified* are sentences all of
-whose trees have a certificate, *confirmed* those among them that the checker accepts, and *exactly* those where it
-finds that no tree is better at all; for the others, none is better by more than rounding. *Branched* are those whose
-proof divides the trees into several sets. The first sentences of test files, models of {TRAINING} sentences and two
-epochs (a worse model makes decoding harder); over all arcs, sentences of up to 30 words, or 12 in third order. Bytes
-are compressed, and seconds those of the processor.
-`python -m research.experiments proofs` makes this page.
+`nonproj parse --proofs` writes a proof of each tree, which `nonproj-check-proofs` checks ([what a certificate
+means](../../docs/certificates.md)). *Certified* are sentences all of whose trees have a certificate, *confirmed* those
+among them that the checker accepts, *exactly* those where it finds that no tree is better at all, not only by rounding,
+and *branched* those whose proof divides the trees into several sets. The first sentences of test files, models of
+{TRAINING} sentences and two epochs (a worse model makes decoding harder); over all arcs, sentences of up to 30 words,
+or 12 in third order. Bytes are compressed, and seconds those of the processor. `python -m research.experiments proofs`
+makes this page.
 """
 
 log = logging.getLogger("experiments")

@@ -40,7 +40,7 @@ def page(rows: list[Row], papers: dict) -> list[str]:
         cells += [beside(theirs.get(n), seconds(row["seconds"])) for n, row in (("TimeS", sibling), ("TimeG", both))]
         lines.append([f"{language.title()} ({theirs.get('row', 'not in the paper')})", arc["sentences"], *cells])
     for row in shown(rows):
-        if row["parts"] != "arc":
+        if str(row["parts"]).startswith("grandparent"):
             margin = "without" if str(row["parts"]).endswith(PLAIN) else "with"
             name = f"{str(row['language']).title()} {NAMES[str(row['parts']).removesuffix(PLAIN)]}"
             figures = [percent(row["uas"]), percent(row["agreed"]), f"{row['iterations']:.1f}", seconds(row["seconds"])]

@@ -36,13 +36,11 @@ INTRODUCTION = """# From raw text, beside neural pipelines
 
 F1 by the official script of the CoNLL 2018 shared task, in per cent, on the test files. The raw text of a file is the
 `# text` of its sentences, joined by blanks except after `SpaceAfter=No`, with a blank line before each paragraph.
-Models are those of `make train LANG=...`: of the training file alone, with the default options; nothing was tuned on a
-test file. Stanza's figures, with pretrained vectors and character language models, and UDPipe 2's, with pretrained
-encoders and all treebanks of a language, are published ones. For Greek and English theirs are of release 2.12, ours of
-the files of `data_scripts/treebanks.py`, so these two are only similar.
+Models are those of `make train LANG=...`, with the default options; nothing was tuned on a test file. Stanza's figures,
+with pretrained vectors and character language models, and UDPipe 2's, with pretrained encoders and all treebanks of a
+language, are published ones of release 2.12; our Greek and English are of other releases.
 
-`make bench-text-all` measures ten treebanks, and `ARGS="--languages all"` all of them; `nonproj evaluate --ud --errors`
-shows the errors behind a row by kind.
+`make bench-text-all` measures ten treebanks, and `ARGS="--languages all"` all of them.
 """
 EARLIER = "†"
 NOTE = f"{EARLIER} measured on an earlier version"

@@ -19,8 +19,8 @@ from nonproj_systems.cli import COMMANDS, build_parser  # noqa: E402
 
 HEAD = """# The commands of the systems
 
-`nonproj-systems COMMAND --help` prints the same information. A file may be `-` (standard input or output) or end in
-`.gz`. The exit code is 0, or 2 after an error. `systems/docs/reference.py` generates this page from the parsers.
+A file may be `-` (standard input or output) or end in `.gz`. The exit code is 0, or 2 after an error.
+`systems/docs/reference.py` generates this page.
 """
 
 

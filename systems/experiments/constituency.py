@@ -37,10 +37,9 @@ DIFFERENCES = """## Differences from the paper
 - Training has 76,000 words of the Wall Street Journal instead of 950,000, so all figures are lower.
 - The grammar is an unlexicalised one: Markovised outward from the head, with parents, smoothed. The paper's is Collins'
   Model 1.
-- The tagger is a hidden Markov model, the paper's a maximum entropy model; both are of second order. The objective is
-  the sum of both log-probabilities, as in section 4.1.
-- Step rule and K = 50 are the paper's. Where its algorithm takes the last tree without a certificate, this one takes
-  the best tree seen, and goes on with branch and bound."""
+- The tagger is a hidden Markov model, the paper's a maximum entropy model; both are of second order.
+- Where the paper's algorithm takes the last tree without a certificate, this one takes the best tree seen, and goes on
+  with branch and bound."""
 
 NAMES = {GRAMMAR: "the grammar alone", FIXED: "fixed tags", JOINT: "the combination"}
 

@@ -195,11 +195,9 @@ def compare(field: MRF) -> Row:
 
 HEAD = """# Markov random fields
 
-Rush and Collins (2012), section 6.2, describe the method and give no figures. The fields here are larger and have more
-states than the tutorial's binary example. The default method is block coordinate descent (TRW-S, `trws` below), the
-tutorial's is the subgradient method (`trees`). Seconds are those of one processor. [The system's
-page](../docs/mrf.md) describes the methods. A field counts as *proven* if the gap and the rounding error of the bound
-are at most 1e-9 of its value; a gap of 0 is one below the seven digits kept."""
+Rush and Collins (2012), section 6.2, describe the method and give no figures. [The system's page](../docs/mrf.md)
+describes the default method, `trws`, and the tutorial's, `trees`. Seconds are those of one processor. A field counts as
+*proven* if the gap and the rounding error of the bound are at most 1e-9 of its value."""
 
 RESTORED = """## Noisy photographs
 

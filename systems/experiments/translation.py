@@ -17,7 +17,7 @@ import sacrebleu
 
 from nonproj_systems.translation.decoding import decode
 from nonproj_systems.translation.instance import Instance, score_derivation
-from nonproj_systems.translation.model import WEIGHTS, TranslationModel, train
+from nonproj_systems.translation.model import TranslationModel, train
 from nonproj_systems.translation.stack import decode_by_stacks
 from nonproj_systems.translation.text import detokenize, read_lines, read_pairs
 from nonproj_systems.translation.tuning import tune
@@ -113,7 +113,6 @@ def page(rows: dict[str, list[Row]], model: Row, references: list[str]) -> str:
         lengths=by_length(exact),
         errors=search_errors(rows, bleu),
         bleu=bleu["exact"],
-        weights=table(["weight", "value"], [[name, f"{model[name]:g}"] for name in WEIGHTS]),
         **model,
     )
 
@@ -197,17 +196,11 @@ limit. BLEU is that of `sacrebleu`, lower-cased.
 Trained on {pairs} pairs in {train_seconds:.0f} processor seconds, tuned on the first {tuned_on} pairs of the validation
 part in {tune_seconds:.0f}; BLEU there, on tokens, {val_bleu:.2f}. BLEU on the test set: {bleu}.
 
-{weights}
-
 ## Differences from the paper
 
 - Data: captions of 12 words on average instead of sentences of up to 50 words of the European parliament, so iterations
   and seconds do not compare; the share of proven sentences does.
 - The first relaxation has states (language model state, number of words, end of the last phrase). The paper's
-  states also hold the last span of translated words; here that, with words counted exactly, is the first round of
-  tightening.
-- Language model states are the contexts that the model knows, not all pairs of words; back-off is part of the graph.
-- Steps are Polyak's, with the best derivation known, which a small beam search (10 hypotheses) finds at first. Arcs
-  whose max-marginal is below it are removed before tightening.
-- The beam search to compare with is the project's own, for the same scores, not Moses.
+  states also hold the last span of translated words; here that is the first round of tightening.
+- Steps are Polyak's. The beam search to compare with is the project's own, for the same scores, not Moses.
 """

@@ -70,13 +70,11 @@ Made by `make reproduce-systems-tsp`; [docs/tsp.md](../docs/tsp.md) describes th
 processor seconds, without those of compiling.
 """
 NOTES = """
-*Bound*: Held and Karp's; *of optimum*: its share of the optimal length, in per cent. *Edges*: those left per city when
-branch and bound begins; *nodes*: those that it bounds. *Status*: proven optimal, or the bound that is reached, in per
-cent of the optimum.
+*Bound*: Held and Karp's. *Edges*: those left per city when branch and bound begins; *nodes*: those that it bounds.
+*Status*: proven optimal, or the bound that is reached, in per cent of the optimum.
 
-**Beside the papers.** The tutorial has no figures for this problem. Held and Karp (1971) prove tours of up to 64
-cities, of problems of their time; as there, the bounds are so sharp that the search trees are small. Differences: they
-branch at a city of degree above 2, here at an edge that about half of the last 1-trees have.
+The tutorial has no figures for this problem. Held and Karp (1971) prove tours of up to 64 cities, of problems of their
+time. They branch at a city of degree above 2, here at an edge that about half of the last 1-trees have.
 """
 
 
@@ -91,12 +89,12 @@ def page(rows: list[Row]) -> list[str]:
         f"most {max(small):.1f} s. {right} of {len(rows)} lengths equal the published optima. Held and Karp's bound is "
         f"on average {np.mean(shares):.2f} % of the optimal length, at least {min(shares):.2f} %."
     )
-    header = ["problem", "optimum", "bound", "of optimum", "edges", "length", "status", "nodes", "seconds"]
+    header = ["problem", "optimum", "bound", "edges", "status", "nodes", "seconds"]
     lines = []
-    for row, share in zip(rows, shares, strict=True):
+    for row in rows:
         status = "proven" if row["status"] == "optimal" else f"{100 * row['bound'] / row['optimum']:.2f} %"
         edges = f"{row['edges'] / row['cities']:.1f}" if row["edges"] else "–"
-        lines.append([row["problem"], row["optimum"], f"{row['root_bound']:.1f}", f"{share:.2f}", edges])
-        lines[-1] += [row["length"], status, row["nodes"], f"{row['seconds']:.2f}"]
+        lines.append([row["problem"], row["optimum"], f"{row['root_bound']:.1f}", edges, status, row["nodes"]])
+        lines[-1].append(f"{row['seconds']:.2f}")
     picture = f"![The tour of {PICTURE}, the 1-tree of the bound, and the course of the bound](tsp.png)"
     return [HEAD, textwrap.fill(findings, 118), picture, table(header, lines), NOTES]

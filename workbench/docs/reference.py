@@ -16,15 +16,16 @@ sys.path[:0] = [
     str(WORKBENCH.parent / "docs"),
 ]  # the checkout's package; the other program of this name
 
-from reference import command_page  # noqa: E402
+from reference import command_page, own_parser  # noqa: E402
 
 from nonproj.cli.arguments import Arguments  # noqa: E402
 from nonproj_workbench.commands import ANNOTATE, AUDIT, SEARCH  # noqa: E402
 
 HEAD = """# The commands of the workbench
 
-`nonproj COMMAND --help` prints the same information. The exit code is 0, or 2 after an error
-([errors and limits](../../docs/errors.md)). `workbench/docs/reference.py` generates this page from the parsers.
+The exit code is 0, or 2 after an error ([errors and limits](../../docs/errors.md)). Arguments that `nonproj train` or
+`nonproj parse` has, too, are explained [there](../../docs/commands.md). `workbench/docs/reference.py` generates this
+page.
 """
 
 
@@ -34,7 +35,7 @@ def page() -> str:
     commands = {"annotate": ANNOTATE, "audit": AUDIT, "search": SEARCH}
     rows = [(name, each.description, each.add_arguments) for name, each in commands.items()]
     parser.add_commands("command", "COMMAND", rows)
-    return command_page(HEAD, parser)
+    return command_page(HEAD, parser, own_parser())
 
 
 def main() -> None:
