@@ -196,7 +196,7 @@ def train(model: Biaffine, batches: Sequence[tuple[Batch, list[int]]], epochs: i
 
 
 def save(path: str, model: Biaffine, batches: Sequence[tuple[Batch, list[int]]]) -> None:
-    """Write the scores of each sentence, in the order of the file, for `research.benchmarks.arrays`."""
+    """Write the scores of each sentence, in the order of the file."""
     matrices: dict[int, np.ndarray] = {}
     for (scores, batch), (_, group) in zip(score_all(model, batches), batches, strict=True):
         for row, length, number in zip(scores, batch.lengths.tolist(), group, strict=True):

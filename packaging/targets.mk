@@ -2,6 +2,7 @@
 
 TAG =
 INDEX =
+LANGS =
 PACKAGING = $(VENV)/.packaging
 
 .PHONY: test-packaging models english-model kernels release-check publish
@@ -21,8 +22,9 @@ dist: $(PACKAGING)
 	@"$(BIN)/python" -m twine check --strict dist/*
 	@"$(BIN)/python" tests/installed.py dist/*.whl dist/*.tar.gz
 
-models: $(WARM) ## train and evaluate the models of a release, with cards and packages; ARGS selects some: danish-arc turkish-grandparent
-	@"$(BIN)/python" packaging/models.py --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)") $(ARGS); \
+models: $(TOOLS) $(WARM) ## train and evaluate the models of a release, with cards and packages: ten treebanks, or LANGS="danish UD_Welsh-CCG"
+	@$(GET_VECTORS) "$(BIN)/python" packaging/models.py $(LANGS:%=%-$(PARTS)) --out models --data "$(DATA)" \
+		$(if $(TREEBANKS),--source "$(FOLDERS)") $(if $(VECTORS),--train="--set features.vectors=$$vectors") $(ARGS); \
 		code=$$?; "$(BIN)/python" packaging/environment.py models/wheels && exit $$code
 
 english-model: $(WARM) ## make the English model that comes with nonproj, from one of UD English EWT; trained if it is missing, half an hour

@@ -32,7 +32,7 @@ bench-text-all: $(TOOLS) $(WARM) ## measure from raw text on ten treebanks, besi
 	@"$(BIN)/python" -m research.experiments text --data "$(DATA)" $(ARGS)
 
 figures: $(WARM) $(VENV)/.workbench $(VENV)/.systems ## make all pages of results again that are of an earlier version: hours, can be resumed; ARGS names some
-	@"$(BIN)/python" -m research.experiments.figures --data "$(DATA)" $(ARGS)
+	@"$(BIN)/python" -m research.experiments --stale --data "$(DATA)" $(ARGS)
 
 reproduce: $(WARM) $(VENV)/.systems ## reproduce the papers' tables and figures in research/results/, or one of them: reproduce-table2; see ARGS=--help
 	@"$(BIN)/python" -m research.experiments --data "$(DATA)" $(ARGS)

@@ -21,7 +21,7 @@ test-systems-bounds: $(SYSTEMS) ## run the tests of their kernels with array bou
 	@NUMBA_BOUNDSCHECK=1 $(PYTEST) $(SYSTEMS_BOUNDS) $(ARGS)
 
 reproduce-systems-%: $(SYSTEMS)
-	@"$(BIN)/python" -m systems.experiments $* --data "$(DATA)" $(ARGS)
+	@"$(BIN)/python" -m research.experiments $* --data "$(DATA)" $(ARGS)
 
 attack-systems: $(SYSTEMS) ## fuzz the loading of the other systems' models: SECONDS=1800 SEED=1; see systems/attack/README.md
 	@"$(BIN)/python" -m systems.attack all --seconds $(SECONDS) --seed $(SEED) $(ARGS)

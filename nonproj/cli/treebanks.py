@@ -13,6 +13,7 @@ _RELEASE = re.compile(r"ud-treebanks-v([0-9.]+)")
 
 _IN_README = re.compile(r"^License:[ \t]*(\S.*)$", re.MULTILINE)
 _METADATA = "=== Machine-readable metadata"
+_IN_LICENCE = re.compile(r"creativecommons\.org/licenses/([a-z-]+)/([0-9.]+)")
 _LONGEST = 120
 
 
@@ -105,9 +106,15 @@ def language_of(path: str) -> str | None:
 
 
 def licence_beside(path: str) -> str | None:
-    """Return the licence that the README of a treebank of Universal Dependencies states for programs, or None."""
+    """Return the licence that the README of a treebank of Universal Dependencies states for programs.
+
+    Without such a README, it is the Creative Commons licence whose address is in ``LICENSE.txt``, or None.
+    """
     with contextlib.suppress(OSError, ValueError):
         _, metadata, rest = Path(path).with_name("README.md").read_text(encoding="utf-8").partition(_METADATA)
         if metadata and (stated := _IN_README.search(rest)):
             return stated[1].strip()[:_LONGEST]
+    with contextlib.suppress(OSError, ValueError):
+        if linked := _IN_LICENCE.search(Path(path).with_name("LICENSE.txt").read_text(encoding="utf-8")):
+            return f"CC {linked[1].upper()} {linked[2]}"
     return None

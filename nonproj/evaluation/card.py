@@ -99,7 +99,7 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
         Markdown: treebank, licence, figures, options, training, use, limits, how to load the model.
     """
     name, training = one_line(PurePath(path).name), description["training"]
-    data, test, calibration = (record(training, key) for key in ("data", "test", "calibration"))
+    data, test, calibration, raw_text = (record(training, key) for key in ("data", "test", "calibration", "raw_text"))
     *others, last = (_PARTS.get(part, part) for part in description["config"]["parts"])
     parts = " and ".join(filter(None, [", ".join(others), last]))
     version = training.get("version", "unknown")
@@ -107,6 +107,9 @@ def model_card(path: str, description: dict[str, Any], size: int) -> str:
     lines += ["", "## Data", "", *_table(("", ""), _data(data, training))]
     lines += ["", "## Accuracy", ""]
     lines += _table(("on the test file", ""), _figures(test)) if test else ["The model was not evaluated in training."]
+    if raw_text:
+        rows = ((metric, _percent(value)) for metric, value in raw_text.items())
+        lines += ["", *_table(("F1 on its raw text, by the CoNLL 2018 shared task", ""), rows)]
     if calibration:
         lines += ["", "## Confidence", "", *_table(("on the test file", ""), _calibration(calibration))]
     lines += ["", "## Training", "", *_table(("", ""), _training(training, description, size))]

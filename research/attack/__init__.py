@@ -7,8 +7,7 @@
 - `lanes`: all lanes, with their shares of the time
 - `forgery`: damages models and checkpoints, with the checksums made right again
 - `properties`: the properties of sentences, trees and errors
-- `reads`, `parses`, `models`, `folders`, `options`: lanes of damaged treebanks, models, folders of encoders and
-  configurations
+- `reads`, `parses`, `models`, `options`: lanes of damaged treebanks, models and configurations
 - `exact`: a lane of random instances, compared with enumeration
 - `components`: lanes of forged taggers, segmenters, networks, encoders and confidence classifiers
 - `text`: a lane of plain text

@@ -43,7 +43,6 @@ LANES = {
     "segmenter": Entry("research.attack.components:Segmenter", 2, 60.0, 2_000, "forged segmenters"),
     "network": Entry("research.attack.components:Network", 2, 60.0, 2_000, "forged networks"),
     "encoder": Entry("research.attack.components:Encoder", 2, 60.0, 2_000, "forged encoders"),
-    "folders": Entry("research.attack.folders:Folders", 2, 60.0, 2_000, "damaged folders of encoders"),
     "confidence": Entry("research.attack.components:Confidence", 2, 60.0, 2_000, "forged confidence classifiers"),
     "text": Entry("research.attack.text:PlainText", 2, 60.0, 10_000, "plain texts segmented"),
     "server": Entry("research.attack.server:Server", 2, 60.0, 2_000, "requests, malformed or half sent"),

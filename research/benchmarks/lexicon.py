@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from nonproj.io import conll
-from research.benchmarks.text import blocks, raw_text
+from research.experiments.raw import blocks, raw_text
 
 COLUMNS = ("form", "lemma", "upos", "xpos", "feats")
 

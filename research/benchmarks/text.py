@@ -2,10 +2,9 @@
 
     python -m research.benchmarks.text MODEL TRAIN TEST [--cache data/bench] [--udpipe use|train|none]
 
-MODEL is trained on TRAIN, as ``make train LANG=greek`` does it; TEST carries raw text.  Each program gets the text
-alone, and then the gold tokens without any tags.  The official code scores both.  With ``--udpipe train``, UDPipe's
-tokenizer, tagger and parser are trained once on the same file with their default settings, which takes an hour or more,
-and kept in the cache; ``--udpipe use`` measures it if it has been trained.
+MODEL is trained on TRAIN, as ``make train LANG=greek`` does it; TEST carries raw text.  With ``--udpipe train``,
+UDPipe's tokenizer, tagger and parser are trained once on the same file with their default settings, which takes an hour
+or more, and kept in the cache; ``--udpipe use`` measures it if it has been trained.
 
 Each run is a separate process, in alternation.  Speed is the time that a long file takes beyond a short one, so that
 the start of the process and the loading of its model do not count; it is stated beside.
@@ -17,94 +16,20 @@ import argparse
 import hashlib
 import importlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from nonproj.evaluation.universal import METRICS, ud_scores
 from nonproj.io.temporary import replacing
 from nonproj.kernels.interpreters import environment, python
-from research.benchmarks.clock import Seconds, summarise
+from research.benchmarks.clock import Seconds, interleave
 from research.experiments import layout
-
-EMPTIED = (2, 3, 4, 5, 6, 7, 8)
-"""The columns that the gold tokens do not have: LEMMA to DEPS."""
-
-
-class Job(NamedTuple):
-    """Commands of a program for raw text and for gold tokens, from one file to another, and its model."""
-
-    raw: list[str]
-    tokens: list[str]
-    model: Path
-
-
-# -- input -------------------------------------------------------------------------------------------------------------
-
-
-def blocks(path: Path) -> list[list[str]]:
-    """Return the lines of each sentence of a CoNLL-U file."""
-    return [block.split("\n") for block in path.read_text(encoding="utf-8").strip("\n").split("\n\n")]
-
-
-def raw_text(sentences: Sequence[Sequence[str]]) -> str:
-    """Return the text of sentences, each behind the last, and a blank line before each paragraph.
-
-    Raises
-    ------
-    ValueError
-        A sentence has no comment ``text``.
-
-    Examples
-    --------
-    >>> word = "1\\t{}\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\t{}".format
-    >>> raw_text([["# newpar", "# text = Ja", word("Ja", "_")], ["# text =.", word(".", "_")]])
-    'Ja .\\n'
-    """
-    text = ""
-    for lines in sentences:
-        said = [found[1] for line in lines if (found := re.match(r"#\s*text\s*=\s*(.*)", line))]
-        if not said:
-            raise ValueError(f"a sentence has no text: {lines[0]}")
-        if any(line.startswith(("# newpar", "# newdoc")) for line in lines) and text:
-            text = text.rstrip(" ") + "\n\n"
-        rows = [line.split("\t") for line in lines if not line.startswith("#")]
-        last = max((row for row in rows if "." not in row[0]), key=_ends)
-        text += said[0] + ("" if "SpaceAfter=No" in last[9].split("|") else " ")
-    return text.rstrip(" ") + "\n"
-
-
-def _ends(row: Sequence[str]) -> tuple[int, bool]:
-    """Return the end of a token: that of a multiword token is after its words."""
-    first, _, last = row[0].partition("-")
-    return int(last or first), bool(last)
-
-
-def gold_tokens(sentences: Sequence[Sequence[str]]) -> str:
-    """Return sentences with nothing but tokens, words and spaces, and without empty nodes.
-
-    Examples
-    --------
-    >>> gold_tokens([["# text = Ja", "1\\tJa\\tja\\tINTJ\\tI\\tA=B\\t0\\troot\\t0:root\\tSpaceAfter=No"]])
-    '# text = Ja\\n1\\tJa\\t_\\t_\\t_\\t_\\t_\\t_\\t_\\tSpaceAfter=No\\n\\n'
-    """
-    made = []
-    for lines in sentences:
-        for line in lines:
-            row = line.split("\t")
-            if not line.startswith("#"):
-                if "." in row[0]:
-                    continue
-                row = ["_" if column in EMPTIED else value for column, value in enumerate(row)]
-            made.append("\t".join(row) + "\n")
-        made.append("\n")
-    return "".join(made)
-
+from research.experiments.raw import blocks, raw_text
 
 # -- UDPipe ------------------------------------------------------------------------------------------------------------
 
@@ -140,14 +65,14 @@ def train_pipeline(udpipe, train: Path, target: Path) -> None:
         temporary.write_bytes(model)
 
 
-def run_udpipe(model: str, source: str, target: str, input_format: str) -> None:
-    """Run UDPipe from a file to a file, in the process of this benchmark."""
+def run_udpipe(model: str, source: str, target: str) -> None:
+    """Run UDPipe on a text, in the process of this benchmark."""
     udpipe = __import__("ufal.udpipe").udpipe
     loaded, error = udpipe.Model.load(model), udpipe.ProcessingError()
     if not loaded:
         raise SystemExit(f"{model}: UDPipe cannot load it")
     default = udpipe.Pipeline.DEFAULT
-    pipeline = udpipe.Pipeline(loaded, input_format, default, default, "conllu")
+    pipeline = udpipe.Pipeline(loaded, "tokenize", default, default, "conllu")
     text = pipeline.process(Path(source).read_text(encoding="utf-8"), error)
     if error.occurred():
         raise SystemExit(f"{source}: {error.message}")
@@ -157,20 +82,16 @@ def run_udpipe(model: str, source: str, target: str, input_format: str) -> None:
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-def jobs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, Job]:
-    """Return the programs that are to run, ours first."""
-    ours = python("-m", "nonproj", "parse", "-q", "-m", str(model))
-    found = {"nonproj": Job([*ours, "--text", "IN", "-o", "OUT"], [*ours, "IN", "--tag", "-o", "OUT"], model)}
-    if wanted == "none":
-        return found
+def programs(model: Path, train: Path, cache: Path, wanted: str) -> dict[str, list[str]]:
+    """Return the commands from a text IN to a file OUT, ours first."""
+    found = {"nonproj": python("-m", "nonproj", "parse", "-q", "-m", str(model), "--text", "IN", "-o", "OUT")}
     path = pipeline_path(cache, train)
     if wanted == "train" and not path.is_file():
         say(f"training UDPipe on {train}; this takes an hour or more, once")
         train_pipeline(importlib.import_module("ufal.udpipe"), train, path)
-    if path.is_file():
-        theirs = python("-m", "research.benchmarks.text", "run-udpipe", str(path), "IN", "OUT")
-        found["UDPipe"] = Job([*theirs, "tokenize"], [*theirs, "conllu"], path)
-    else:
+    if wanted != "none" and path.is_file():
+        found["UDPipe"] = python("-m", "research.benchmarks.text", "run-udpipe", str(path), "IN", "OUT")
+    elif wanted != "none":
         say(f"UDPipe is not trained on {train} ({path} is missing); measuring without it; train it by: --udpipe train")
     return found
 
@@ -183,58 +104,37 @@ def say(text: str) -> None:
 def run(command: Sequence[str], source: Path, target: Path) -> Seconds:
     """Run a command from a file to a file; return its wall-clock and processor time."""
     words = [{"IN": str(source), "OUT": str(target)}.get(word, word) for word in command]
-    variables = environment()
     begin, before = time.perf_counter(), os.times()
-    subprocess.run(words, env=variables, check=True)
+    subprocess.run(words, env=environment(), check=True)
     after = os.times()
     spent = after.children_user + after.children_system - before.children_user - before.children_system
     return Seconds(time.perf_counter() - begin, spent)
 
 
-def figures(found: dict[str, Job], test: Path, folder: Path) -> dict[str, dict[str, dict]]:
-    """Return the scores of each program from raw text and from gold tokens."""
+def measure(found: Mapping[str, Sequence[str]], test: Path, words: int, repeats: int) -> list[list[str]]:
+    """Return the lines of the table: each metric of each program, its speed and its start."""
     sentences, scores = blocks(test), {}
-    for name, make in (("raw text", raw_text), ("gold tokens", gold_tokens)):
-        source = folder / "source"
-        source.write_text(make(sentences), encoding="utf-8")
-        for program, job in found.items():
-            say(f"{program} from {name}")
-            run(job.raw if make is raw_text else job.tokens, source, folder / "out.conllu")
-            scores.setdefault(name, {})[program] = ud_scores(test, folder / "out.conllu")
-    return scores
-
-
-def speeds(found: dict[str, Job], test: Path, folder: Path, words: int, repeats: int) -> dict[str, dict[str, float]]:
-    """Return the words per second of each program from text to trees, and the start-up time in processor seconds."""
-    sentences = blocks(test)
     count = sum(line[0].isdigit() and line.split("\t")[0].isdigit() for lines in sentences for line in lines)
     copies = -(-words // count)
-    short, long = folder / "short.txt", folder / "long.txt"
-    short.write_text(raw_text(sentences[:1]), encoding="utf-8")
-    long.write_text("\n".join([raw_text(sentences)] * copies), encoding="utf-8")
-    runs: dict[str, list] = {program: [] for program in found}
-    for number in range(repeats):
-        for program, job in found.items():
-            say(f"{program}, run {number + 1} of {repeats}")
-            times = {name: run(job.raw, path, folder / "out") for name, path in (("short", short), ("long", long))}
-            runs[program].append(times)
-    result = {}
-    for program, measured in runs.items():
-        best = summarise(measured)
-        result[program] = {"start": best["short"].cpu, "speed": count * copies / (best["long"].cpu - best["short"].cpu)}
-    return result
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = {"one": raw_text(sentences), "short": raw_text(sentences[:1])}
+        texts["long"] = "\n".join([texts["one"]] * copies)
+        for part, text in texts.items():
+            (folder / part).write_text(text, encoding="utf-8")
+        for program, command in found.items():
+            say(program)
+            run(command, folder / "one", folder / "out")
+            scores[program] = ud_scores(test, folder / "out")
 
+        def times(command: Sequence[str]) -> dict[str, Seconds]:
+            return {part: run(command, folder / part, folder / "out") for part in ("short", "long")}
 
-def table(found: dict[str, Job], scores: dict, speed: dict) -> str:
-    """Return the tables in Markdown."""
-    heads = ["F1", *(f"{program}, {name}" for name in scores for program in found)]
-    rows = [[m, *(f"{100 * scores[n][p][m]['f1']:.2f}" for n in scores for p in found)] for m in METRICS]
-    facts = [
-        ["words per second from text to trees", *(f"{speed[p]['speed']:,.0f}" for p in found)],
-        ["start, processor seconds", *(f"{speed[p]['start']:.1f}" for p in found)],
-        ["model, MB", *(f"{job.model.stat().st_size / 1e6:.1f}" for job in found.values())],
-    ]
-    return f"{layout.table(heads, rows)}\n\n{layout.table(['', *found], facts)}"
+        best = interleave({program: partial(times, command) for program, command in found.items()}, repeats)
+    lines = [[metric, *(f"{100 * scores[program][metric]['f1']:.2f}" for program in found)] for metric in METRICS]
+    speeds = [count * copies / (best[program]["long"].cpu - best[program]["short"].cpu) for program in found]
+    lines.append(["words per second from text to trees", *(f"{speed:,.0f}" for speed in speeds)])
+    return [*lines, ["start, processor seconds", *(f"{best[program]['short'].cpu:.1f}" for program in found)]]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -253,11 +153,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path in (options.model, options.train, options.test):
         if not path.is_file():
             raise SystemExit(f"text: {path}: no such file")
-    found = jobs(options.model, options.train, options.cache, options.udpipe)
-    with tempfile.TemporaryDirectory() as folder:
-        scores = figures(found, options.test, Path(folder))
-        speed = speeds(found, options.test, Path(folder), options.words, options.repeats)
-    sys.stdout.write(f"### From text to trees: {options.test.stem}\n\n{table(found, scores, speed)}\n")
+    found = programs(options.model, options.train, options.cache, options.udpipe)
+    table = layout.table(["F1", *found], measure(found, options.test, options.words, options.repeats))
+    sys.stdout.write(f"### From text to trees: {options.test.stem}\n\n{table}\n")
     return None
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +24,10 @@ from nonproj.pipeline.stages import prune
 from nonproj.trees.marginals import marginals
 from nonproj.types import Sentence
 from research.experiments.correcting import constrained, corrections
-from research.experiments.layout import percent, pick, table
+from research.experiments.layout import figure, percent, pick, table
 from research.experiments.provenance import publish
 from research.experiments.setting import ROOT, ExperimentSettings, treebank
-from research.experiments.store import Row, read_rows, write_rows
+from research.experiments.store import Row, read_rows, stored, write_rows
 
 LANGUAGES = ("danish", "greek")
 HELD_OUT = 300
@@ -108,10 +109,7 @@ def _units(
     rows: list[Row] = []
     for language, number in units:
         path = setting.results / "runs" / name / f"{language}-{number}.csv"
-        if not path.exists():
-            log.info("%s: %s, %d", name, language, number)
-            write_rows(path, run(setting, language, number))
-        rows += read_rows(path)
+        rows += stored(path, partial(run, setting, language, number))
         write_rows(setting.results / f"{name}.csv", rows)
 
 
@@ -266,22 +264,17 @@ def _curves(rows: Sequence[Row]) -> str:
 
 def plot(rows: Sequence[Row], folder: Path) -> None:
     """Write ``annotating.png``."""
-    from matplotlib.figure import Figure
-
     found = grouped(rows)
     languages = list(dict.fromkeys(language for language, _, _ in found))
-    figure = Figure(figsize=(5.0 * len(languages), 3.6), layout="constrained")
-    for axes, language in zip(figure.subplots(1, len(languages), squeeze=False)[0], languages, strict=True):
-        for strategy, name in NAMES.items():
-            points = [found[language, "start", 0]]
-            points += [found[language, strategy, k] for k in range(1, ROUNDS + 1) if (language, strategy, k) in found]
-            x, y, error = [], [], []
-            for own in points:
-                x.append(np.mean([row["arcs"] for row in own]))  # type: ignore[misc]
-                mean, wide = mean_and_error([100 * float(row["uas"]) for row in own])  # type: ignore[arg-type]
-                y.append(mean)
-                error.append(0.0 if np.isnan(wide) else wide)
-            axes.errorbar(x, y, error, marker="o", capsize=2, label=name)
-        axes.set(title=language.title(), xlabel="annotated arcs", ylabel="UAS")
-    axes.legend(fontsize="small")
-    figure.savefig(folder / "annotating.png", dpi=110)
+
+    def draw(axes) -> None:
+        for each, language in zip(axes, languages, strict=True):
+            for strategy, name in NAMES.items():
+                points = [found[language, "start", 0]]
+                points += [found[key] for k in range(1, ROUNDS + 1) if (key := (language, strategy, k)) in found]
+                x = [np.mean([row["arcs"] for row in own]) for own in points]  # type: ignore[misc]
+                uas = [mean_and_error([100 * float(row["uas"]) for row in own]) for own in points]  # type: ignore[arg-type]
+                each.errorbar(x, *np.nan_to_num(uas).T, marker="o", capsize=2, label=name)
+            each.set(title=language.title(), xlabel="annotated arcs", ylabel="UAS")
+
+    figure(folder / "annotating.png", len(languages), draw)

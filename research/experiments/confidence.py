@@ -15,7 +15,7 @@ from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
 from nonproj.pipeline.stages import estimate, evidence, prune
 from nonproj.trees.marginals import marginals
-from research.experiments.layout import percent
+from research.experiments.layout import figure, percent, table
 from research.experiments.provenance import publish
 from research.experiments.setting import ExperimentSettings, configuration, trained_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows
@@ -69,20 +69,18 @@ def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
 
 def draw(judged: dict[str, Outcomes], path: Path) -> None:
     """Draw a reliability diagram for each kind: the share of correct predictions against the probability."""
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.4 * len(judged), 3.6), layout="constrained")
-    axes = figure.subplots(1, len(judged), squeeze=False)[0]
-    for axis, (name, each) in zip(axes, judged.items(), strict=True):
-        mean, right, size = each.bins().T
-        error = 1.96 * np.sqrt(np.maximum(right * (1.0 - right), 1e-9) / np.maximum(size, 1))
-        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-        axis.bar(np.arange(BINS) / BINS + 0.05, size / size.sum(), 0.09, color="0.88")
-        axis.errorbar(mean, right, error, marker="o", markersize=4, color="#0072b2", linewidth=1.5, capsize=2)
-        title = f"{name}: ECE {each.calibration_error():.3f}, AUC {each.area():.3f}"
-        axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share right", title=title)
-        axis.title.set_fontsize(9)
-    figure.savefig(path, dpi=150)
+    def bins(axes) -> None:
+        for axis, (name, each) in zip(axes, judged.items(), strict=True):
+            mean, right, size = each.bins().T
+            error = 1.96 * np.sqrt(np.maximum(right * (1.0 - right), 1e-9) / np.maximum(size, 1))
+            axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+            axis.bar(np.arange(BINS) / BINS + 0.05, size / size.sum(), 0.09, color="0.88")
+            axis.errorbar(mean, right, error, marker="o", markersize=4, color="#0072b2", linewidth=1.5, capsize=2)
+            title = f"{name}: ECE {each.calibration_error():.3f}, AUC {each.area():.3f}"
+            axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share right", title=title)
+
+    figure(path, len(judged), bins)
 
 
 def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
@@ -120,14 +118,13 @@ def page(rows: Sequence[Row]) -> list[str]:
     """Return the parts of the page."""
     shares = [f"{100 * share:.0f}" for share in (SURE[0], SURE[-1])]
     head = ["", "input", "", "number", "right", "ECE", "by chance", "AUC", *(f"{share} %" for share in shares)]
-    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    lines = []
     figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
     for row in rows:
         if row["language"] not in WITH[str(row["probabilities"])]:
             continue
         title = str(row["language"]).partition("-")[0].title()
         cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]
-        cells += [percent(row[name]) for name in figures]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append([*cells, *(percent(row[name]) for name in figures)])
     said = "Reliability diagrams of Turkish plain text, with 95 % intervals; bars are the share of each bin:"
-    return [INTRODUCTION, "\n".join(lines), said, "![Share right against confidence, in ten bins](confidence.png)"]
+    return [INTRODUCTION, table(head, lines), said, "![Share right against confidence, in ten bins](confidence.png)"]

@@ -8,8 +8,6 @@ python -m research.experiments.crossing LANGUAGE INPUT PARSER GOLD PARSED
 from __future__ import annotations
 
 import argparse
-import subprocess
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,12 +15,11 @@ import numpy as np
 
 from nonproj.evaluation.alignment import align, judge_text, partners
 from nonproj.io.conll import read
-from nonproj.kernels.interpreters import environment, python
 from nonproj.trees.crossing import nonprojective
 from nonproj.types import Sentence
-from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
+from research.experiments.raw import parsed
 from research.experiments.setting import ROOT, ExperimentSettings, model_file, treebank
 from research.experiments.store import Row, known, write_rows
 
@@ -50,28 +47,22 @@ def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one, and write the page."""
     for language in languages:
         model, gold = model_file(setting, language, "grandparent"), treebank(setting, language)[1]
-        with tempfile.TemporaryDirectory() as folder:
-            text, parsed = Path(folder) / "in.txt", Path(folder) / "out.conllu"
-            given = {"gold tags": [str(gold), "--no-tag"]}
-            if language not in WITHOUT_TEXT:
-                text.write_text(raw_text(blocks(gold)), encoding="utf-8")
-                given["raw text"] = ["--text", str(text)]
-            for name, source in given.items():
-                command = python("-m", "nonproj", "parse", "-q", str(model), *source, "-o", str(parsed))
-                subprocess.run(command, check=True, cwd=ROOT, env=environment())
-                add(setting.results, {"language": language, "input": name, "parser": OURS}, gold, parsed)
+        given = {"gold tags": (str(gold), "--no-tag"), "raw text": ()}
+        for name in INPUTS[: 1 if language in WITHOUT_TEXT else 2]:
+            with parsed(model, gold, *given[name]) as target:
+                add(setting.results, {"language": language, "input": name, "parser": OURS}, gold, target)
 
 
-def add(results: Path, names: Row, gold: Path, parsed: Path) -> None:
+def add(results: Path, names: Row, gold: Path, found: Path) -> None:
     """Add the figures of a parsed file to those that are known, and write the page."""
     rows = [row for row in known(results / FILE) if not names.items() <= row.items()]
-    rows.append(names | figures(list(read(gold)), list(read(parsed))))
+    rows.append(names | figures(list(read(gold)), list(read(found))))
     rows.sort(key=lambda row: (ALL.index(str(row["language"])), INPUTS.index(str(row["input"]))))
     write_rows(results / FILE, rows)
     write_page(results, rows)
 
 
-def figures(gold: Sequence[Sentence], parsed: Sequence[Sentence]) -> Row:
+def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> Row:
     """Return the numbers of non-projective arcs, UAS and LAS of parsed sentences.
 
     Examples
@@ -82,14 +73,14 @@ def figures(gold: Sequence[Sentence], parsed: Sequence[Sentence]) -> Row:
     >>> figures([gold], [gold])
     {'gold': 1, 'predicted': 1, 'right': 1, 'uas': 1.0, 'las': 1.0}
     """
-    partner = partners(*align(gold, parsed))[1][:-1]
-    judged = judge_text(gold, parsed, [each.heads for each in parsed], [each.labels for each in parsed])
+    partner = partners(*align(gold, found))[1][:-1]
+    judged = judge_text(gold, found, [each.heads for each in found], [each.labels for each in found])
     right, labelled = (np.concatenate(flags) for flags in zip(*(each[:2] for each in judged), strict=True))
-    theirs, ours = _nonprojective(gold), _nonprojective(parsed)
+    theirs, ours = _nonprojective(gold), _nonprojective(found)
     common = ours & right & np.append(theirs, False)[partner]
     words = (len(theirs) + len(ours)) / 2
-    found = dict(zip(COUNTS, (int(flags.sum()) for flags in (theirs, ours, common)), strict=True))
-    return found | {"uas": float(right.sum() / words), "las": float(labelled.sum() / words)}
+    counts = dict(zip(COUNTS, (int(flags.sum()) for flags in (theirs, ours, common)), strict=True))
+    return counts | {"uas": float(right.sum() / words), "las": float(labelled.sum() / words)}
 
 
 def _nonprojective(sentences: Iterable[Sentence]) -> np.ndarray:
@@ -125,8 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("gold", type=Path)
     parser.add_argument("parsed", type=Path)
     given = vars(parser.parse_args(arguments))
-    gold, parsed = given.pop("gold"), given.pop("parsed")
-    add(ROOT / "research" / "results", given, gold, parsed)
+    files = given.pop("gold"), given.pop("parsed")
+    add(ROOT / "research" / "results", given, *files)
     return 0
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import logging
-import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,16 +17,15 @@ from nonproj.evaluation.universal import ud_scores
 from nonproj.io import conll
 from nonproj.io.columns import DEPS
 from nonproj.io.graphs import Graph, read_graph
-from nonproj.kernels.interpreters import environment, python
 from nonproj.learning.graphs import learn_graphs, trees_of, with_graphs
 from nonproj.model.installed import DEFAULT, located
 from nonproj.model.model import Model
 from nonproj.scoring.graphs import GraphModel, TreeWords
 from nonproj.types import Sentence
-from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
-from research.experiments.setting import ROOT, ExperimentSettings, configuration, development, treebank
+from research.experiments.raw import parsed
+from research.experiments.setting import ExperimentSettings, configuration, development, treebank
 from research.experiments.store import Row, read_rows, replace_rows
 from research.experiments.text import title_of
 
@@ -156,15 +154,10 @@ def parser_file(setting: ExperimentSettings, language: str, graphs: GraphModel) 
 
 def from_text(model: Path, test: Path) -> list[Row]:
     """Return the scores of the raw text of a gold file: of trees as graphs, and of graphs."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
-        source.write_text(raw_text(blocks(test)), encoding="utf-8")
-        command = python("-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target))
-        subprocess.run(command, check=True, cwd=ROOT, env=environment())
-        parsed = list(conll.read(target))
-        text = target.read_text(encoding="utf-8")
-    trees = [[[pair] for pair in zip(own.heads.tolist(), own.labels, strict=True)] for own in parsed]
-    return [scored(test, written(parsed, trees)), scored(test, text)]
+    with parsed(model, test) as target:
+        sentences, text = list(conll.read(target)), target.read_text(encoding="utf-8")
+    trees = [[[pair] for pair in zip(own.heads.tolist(), own.labels, strict=True)] for own in sentences]
+    return [scored(test, written(sentences, trees)), scored(test, text)]
 
 
 def write_page(setting: ExperimentSettings) -> None:

@@ -8,8 +8,6 @@ encoder of many languages: ``make train LANG=multilingual ENCODER=e5-small``.  W
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +16,7 @@ import numpy as np
 from research.experiments.layout import percent, pick, table
 from research.experiments.neural_trees import ARBORESCENCE, EXACT, METHODS, TOGETHER, decoded_rows
 from research.experiments.provenance import NAMES, of_models, publish
-from research.experiments.setting import RESULTS, ROOT, ExperimentSettings, configuration, trained_file, treebank
+from research.experiments.setting import RESULTS, ExperimentSettings, configuration, fetched, trained_file, treebank
 from research.experiments.store import Row, known, read_rows, replace_rows
 from research.experiments.text import (
     ALL,
@@ -117,8 +115,7 @@ def encoder_model(setting: ExperimentSettings, language: str, changes: Mapping[s
     if not start.exists() and name == OTHERS:
         raise SystemExit(f"there is no {start}; create it with: make train LANG=multilingual ENCODER=e5-small")
     if not start.exists():
-        command = [sys.executable, "data_scripts/fetch_encoder.py", name, "--out", str(setting.data.resolve())]
-        subprocess.run(command, check=True, cwd=ROOT)
+        fetched("data_scripts/fetch_encoder.py", setting.data, name)
     options = {"encoder.folder": str(start), "confidence.share": 0.0, **changes}
     config = configuration(setting, language, PARTS).with_overrides(options)
     return trained_file(setting.models / f"{language}-{name}.nonproj", setting, language, config)

@@ -36,7 +36,7 @@ from research.experiments.store import appearing
 TODAY = ExperimentSettings(RESULTS, ROOT / "models")
 EXPERIMENTS = (
     *("table1", "table2", "table3", "figure3", "figure4"),
-    *("automata", "iterations", "progress", "methods", "pricing"),
+    *("automata", "iterations", "progress", "pricing"),
 )
 """The experiments whose tables and figures are sections of ``README.md``, in its order."""
 
@@ -206,29 +206,34 @@ def treebank(language: str, setting: ExperimentSettings = TODAY) -> dict[str, st
     return dict(script("treebanks").TREEBANKS[TREEBANKS.get(language, language)].files)
 
 
-def _annotating() -> Ingredients:
+def _with_constants(name: str, of: Callable[[Any], Ingredients], *more: object) -> Callable[[], Ingredients]:
+    """Return the function of the ingredients of a page: those of its models, and the constants of its module."""
+
+    def found() -> Ingredients:
+        module = importlib.import_module(f"research.experiments.{name}")
+        made = of(module)
+        return made._replace(configuration=digest([_constants(module), *more, made.configuration]))
+
+    return found
+
+
+def _annotating(module: Any) -> Ingredients:
     """Return the ingredients of the simulated annotation: two kinds of models of two treebanks."""
-    module = importlib.import_module("research.experiments.annotating")
     kinds = {"corrected": module.CORRECTED, "curves": module.CURVES}
     pairs = [(language, kind) for language in module.LANGUAGES for kind in kinds]
     configs = {f"{language}-{kind}": module.options_of(language, kinds[kind]) for language, kind in pairs}
-    found = of_configs(configs, {language: treebank(language) for language in module.LANGUAGES})
-    return found._replace(configuration=digest([_constants(module), found.configuration]))
+    return of_configs(configs, {language: treebank(language) for language in module.LANGUAGES})
 
 
-def _proofs() -> Ingredients:
+def _proofs(module: Any) -> Ingredients:
     """Return the ingredients of the page about proofs, whose models are small."""
-    module = importlib.import_module("research.experiments.proofs")
     pairs = [(language, parts) for language in module.LANGUAGES for parts in module.SETS]
-    found = of_models(pairs, setting=replace(TODAY, config=module.CONFIG))
-    return found._replace(configuration=digest([_constants(module), found.configuration]))
+    return of_models(pairs, setting=replace(TODAY, config=module.CONFIG))
 
 
-def _graphs() -> Ingredients:
+def _graphs(module: Any) -> Ingredients:
     """Return the ingredients of the page about enhanced graphs."""
-    module = importlib.import_module("research.experiments.graphs")
-    found = of_models([(language, "grandparent") for language in module.LANGUAGES], text=True)
-    return found._replace(configuration=digest([_constants(module), asdict(GRAPHS), found.configuration]))
+    return of_models([(language, "grandparent") for language in module.LANGUAGES], text=True)
 
 
 def _grandparents(*languages: str, text: bool = False, **changes: object) -> Callable[[], Ingredients]:
@@ -243,10 +248,10 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "text": _grandparents(*_UNIVERSAL, text=True),
     "crossing": _grandparents("danish", "dutch", "basque", *_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
-    "annotating": _annotating,
+    "annotating": _with_constants("annotating", _annotating),
     "audit": _grandparents("english-ewt", "greek", "afrikaans"),
-    "proofs": _proofs,
-    "graphs": _graphs,
+    "proofs": _with_constants("proofs", _proofs),
+    "graphs": _with_constants("graphs", _graphs, asdict(GRAPHS)),
 }
 """The ingredients of each page of ``results`` with one record, as this version has them."""
 

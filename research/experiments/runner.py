@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-import logging
+import importlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
 import yaml
 
-from research.experiments import (
-    automata,
-    figure3,
-    figure4,
-    iterations,
-    methods,
-    pricing,
-    progress,
-    table1,
-    table2,
-    table3,
-)
 from research.experiments.layout import languages
+from research.experiments.provenance import EXPERIMENTS as ORDER
 from research.experiments.provenance import UNKNOWN, of_experiment, recorded
 from research.experiments.setting import RANDOM, ExperimentSettings, fingerprint
-from research.experiments.store import Row, appearing, read_rows, write_rows
-
-EXPERIMENTS: dict[str, ModuleType] = {
-    "table1": table1,
-    "table2": table2,
-    "table3": table3,
-    "figure3": figure3,
-    "figure4": figure4,
-    "automata": automata,
-    "iterations": iterations,
-    "progress": progress,
-    "methods": methods,
-    "pricing": pricing,
-}
-"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `ExperimentSettings` that its numbers depend on),
-``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
+from research.experiments.store import Row, appearing, read_rows, stored, write_rows
 
 PAPERS, NOTES = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8")) for name in ("papers.yaml", "notes.yaml")
 )
 
-log = logging.getLogger("experiments")
+EXPERIMENTS: dict[str, ModuleType] = {name: importlib.import_module(f"research.experiments.{name}") for name in ORDER}
+"""In page order.  Each has ``TITLE``, ``SIZES`` (fields of `ExperimentSettings` that its numbers depend on),
+``units(setting)``, ``run(setting, *unit)``, ``page(rows, papers)``, and perhaps ``plot(rows, folder)``."""
 
 
 def run_all(setting: ExperimentSettings, names: Sequence[str]) -> None:
@@ -61,14 +38,8 @@ def run_all(setting: ExperimentSettings, names: Sequence[str]) -> None:
 def run_experiment(setting: ExperimentSettings, name: str) -> list[Row]:
     """Return the rows of all units of an experiment; write each unit to disk when it is complete."""
     experiment, rows = EXPERIMENTS[name], []
-    units = experiment.units(setting)
-    for number, unit in enumerate(units, 1):
-        path = unit_file(setting, name, unit)
-        if not path.exists():
-            log.info("%s, %d of %d: %s", name, number, len(units), " ".join(unit))
-            write_rows(path, experiment.run(setting, *unit))
-        # Read back, so that resumed and uninterrupted runs have the same digits.
-        rows += read_rows(path)
+    for unit in experiment.units(setting):
+        rows += stored(unit_file(setting, name, unit), partial(experiment.run, setting, *unit))
     return rows
 
 

@@ -160,10 +160,22 @@ def development(setting: ExperimentSettings, language: str) -> Path:
 
 def _fetched(setting: ExperimentSettings, language: str) -> list[Path]:
     """Return the training and test files of a known treebank, and its development file if it has one."""
-    name = TREEBANKS.get(language, language)
-    command = [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), name, "--out", str(setting.data), "--paths"]
-    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
-    return [Path(line) for line in output.splitlines()]
+    return fetched("data_scripts/fetch.py", setting.data, TREEBANKS.get(language, language), "--paths")
+
+
+def fetched(script: str, data: Path, *words: str) -> list[Path]:
+    """Return the paths that a script prints, which fetches into a folder what is missing.
+
+    Raises
+    ------
+    SystemExit
+        The script has failed, and has said why.
+    """
+    command = [sys.executable, str(ROOT / script), *words, "--out", str(data)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False, encoding="utf-8")
+    if done.returncode:
+        raise SystemExit(done.returncode)
+    return [Path(line) for line in done.stdout.splitlines()]
 
 
 def model_file(setting: ExperimentSettings, language: str, parts: str) -> Path:

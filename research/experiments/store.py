@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,6 +59,17 @@ def read_rows(path: Path) -> list[Row]:
     """
     with open(path, encoding="utf-8", newline="") as stream:
         return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(stream)]
+
+
+def stored(path: Path, run: Callable[[], Sequence[Row]]) -> list[Row]:
+    """Return the rows of a unit of work from its file, which is written first if it is missing.
+
+    They are read back, so that resumed and uninterrupted runs have the same digits.
+    """
+    if not path.exists():
+        logging.getLogger("experiments").info("%s, %s", path.parent.name, path.stem)
+        write_rows(path, run())
+    return read_rows(path)
 
 
 def known(path: Path) -> list[Row]:

@@ -5,21 +5,17 @@ Writes ``text.csv`` and ``text.md``; treebanks that are not measured keep their 
 
 from __future__ import annotations
 
-import logging
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
 
 from nonproj.evaluation.universal import ud_scores
-from nonproj.kernels.interpreters import environment, python
-from research.benchmarks.text import blocks, raw_text
 from research.experiments.layout import percent, table
 from research.experiments.provenance import NAMES, of_models, publish, script
+from research.experiments.raw import parsed
 from research.experiments.setting import ROOT, ExperimentSettings, fingerprint, model_file, treebank
-from research.experiments.store import Row, read_rows, replace_rows, write_rows
+from research.experiments.store import Row, read_rows, replace_rows, stored
 
 STANZA, UDPIPE = (
     yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
@@ -50,8 +46,6 @@ EARLIER = "†"
 NOTE = f"{EARLIER} measured on an earlier version"
 NOT_MEASURED = ["not measured", *[""] * (len(METRICS) - 1)]
 
-log = logging.getLogger("experiments")
-
 
 def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
@@ -65,10 +59,7 @@ def measured(setting: ExperimentSettings, language: str) -> list[Row]:
     """Return the row of a treebank, read from the file of an earlier run with the same model and test file if any."""
     digest = fingerprint(setting, (), language, PARTS)
     path = setting.results / "runs" / "text" / f"{language}-{digest}.csv"
-    if not path.exists():
-        log.info("text, %s", language)
-        write_rows(path, [run(setting, language)])
-    return read_rows(path)
+    return stored(path, lambda: [run(setting, language)])
 
 
 def run(setting: ExperimentSettings, language: str) -> Row:
@@ -80,11 +71,7 @@ def run(setting: ExperimentSettings, language: str) -> Row:
 
 def scores_of(model: Path, test: Path) -> Row:
     """Parse the raw text of a gold file, and return the F1 scores."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
-        source.write_text(raw_text(blocks(test)), encoding="utf-8")
-        command = python("-m", "nonproj", "parse", "-q", str(model), "--text", str(source), "-o", str(target))
-        subprocess.run(command, check=True, cwd=ROOT, env=environment())
+    with parsed(model, test) as target:
         scores = ud_scores(test, target)
     return {name: scores[name]["f1"] for name in METRICS}
 

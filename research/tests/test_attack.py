@@ -81,7 +81,7 @@ def test_planted_modules_that_are_imported_are_caught(monkeypatch, tmp_path):
 
 
 COUNTS = {"reads": 2000, "parses": 100, "models": 60, "options": 30, "text": 300, "tagger": 40, "segmenter": 50}
-COUNTS |= {"network": 60, "confidence": 60, "encoder": 60, "folders": 150}
+COUNTS |= {"network": 60, "confidence": 60, "encoder": 60}
 """Cases of each lane in the tests: together they take less than half a minute."""
 
 

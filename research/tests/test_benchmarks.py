@@ -20,7 +20,7 @@ from nonproj.io.lexicon import read_lexicon
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
-from research.benchmarks import clock, installation, lexicon, processes, search, stages
+from research.benchmarks import clock, installation, lexicon, processes, stages
 from research.benchmarks.clock import Seconds, Summary, interleave, summarise
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,9 +65,8 @@ def test_subjects_alternate_and_the_first_round_is_not_measured():
     assert summarise(runs)["all"] == Summary(10, 11, 10)
 
 
-@pytest.mark.parametrize("module", [clock, search], ids=lambda m: m.__name__)
-def test_examples_in_docstrings(module):
-    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+def test_examples_in_docstrings():
+    assert doctest.testmod(clock, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
 
 
 @pytest.mark.parametrize("options", [{}, {"projective": True}, {"exact": False}, {"full": True}])
@@ -89,15 +88,6 @@ def test_facts_agree_with_the_parses(subject, parser, tmp_path):
     assert found["arcs_per_word"] == sum(len(p.arcs.head) for _, p in parses) / words
     assert found["iterations"] == np.mean([p.decoded.iterations for _, p in parses])
     assert 0 < found["recomputed"] <= 1
-
-
-def test_cut_keeps_words_in_order(subject, tmp_path):
-    words = [row[1:6] for sentence in conll.read(subject[1]) for row in sentence.rows]
-    written = search.cut(subject[1], tmp_path / "cut", 20, 130)
-    pieces = list(conll.read(tmp_path / "cut"))
-    assert written == 120
-    assert [len(piece) for piece in pieces] == [20] * 6
-    assert [row[1:6] for piece in pieces for row in piece.rows] == words[:120]
 
 
 def test_processes_are_measured_without_the_memory_of_their_parent(subject, capsys):

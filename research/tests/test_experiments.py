@@ -29,7 +29,7 @@ from nonproj.evaluation.calibration import Outcomes  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.stages import STAGES, estimate  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
-from research.experiments import confidence, layout, methods, runner, store, table2, table3, text  # noqa: E402
+from research.experiments import confidence, layout, runner, store, table2, table3, text  # noqa: E402
 from research.experiments.setting import RANDOM, ExperimentSettings, development, treebank  # noqa: E402
 
 
@@ -58,11 +58,9 @@ decoding: {threshold: 0.0001}
 
 @pytest.fixture(scope="module", autouse=True)
 def smaller():
-    """Random problems with fewer words, and shorter courses of fewer problems: their laws hold at any size."""
+    """Random problems with fewer words: their laws hold at any size."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(table2, "WORDS", 7)
-        for name, value in (("MOST_SENTENCES", 2), ("MOST_GRIDS", 2), ("MOST_CALLS", 200)):
-            patch.setattr(methods, name, value)
         yield
 
 
@@ -178,7 +176,8 @@ def test_an_interrupted_run_leaves_complete_files_and_resumes(setting, monkeypat
         return real(*unit)
 
     monkeypatch.setattr(experiment, "run", stopping)
-    monkeypatch.setattr(program, "parse_arguments", lambda _: (other, ["iterations"], ()))
+    options = SimpleNamespace(setting=other, names=["iterations"], chosen=())
+    monkeypatch.setattr(program, "parse_arguments", lambda _: options)
     units = experiment.units(other)
     assert program.main([]) == 130
     assert [path.name for path in contents(other.results)] == sorted(
@@ -260,11 +259,6 @@ def test_best_bounds_are_monotone(setting):
         assert all(low <= high + 1e-6 * (1 + abs(high)) for low, high in zip(primal, dual, strict=True))
         assert [row["iteration"] for row in course] == list(range(1, len(course) + 1))
     assert len({row["step"] for row in groups[("constant 0.1",)][:-1]}) == 1
-
-
-def test_every_method_leaves_less_with_more_calls(setting):
-    courses = grouped(rows_of(setting, "methods"), "language", "problem", "method", "against").values()
-    assert all(a["left"] >= b["left"] >= 0 for course in courses for a, b in pairwise(course))
 
 
 def test_lazy_decoding_starts_with_all_automata(setting):
@@ -351,13 +345,15 @@ def test_price_and_cut_finds_the_same_optimum_with_fewer_parts(setting):
 
 
 def test_the_command_line(capsys, monkeypatch):
-    setting, names, languages = program.parse_arguments(["--short", "--languages", "danish", "table2"])
-    assert (languages, names, setting.results) == (("danish",), ["table2"], ROOT / "research" / "results" / "short")
-    assert setting.models == setting.results / "models" and setting.sentences == 12
-    setting, names, _ = program.parse_arguments([])
-    assert (setting.sentences, setting.iterations, names) == (0, 5000, list(runner.EXPERIMENTS))
+    options = program.parse_arguments(["--short", "--languages", "danish", "table2"])
+    setting = options.setting
+    assert (options.chosen, options.names) == (("danish",), ["table2"]) and setting.sentences == 12
+    assert setting.models.parent == setting.results == ROOT / "research" / "results" / "short"
+    options = program.parse_arguments([])
+    assert (options.setting.sentences, options.setting.iterations) == (0, 5000)
+    assert options.names == list(runner.EXPERIMENTS)
     for words, message in (
-        (["table9"], "unknown experiment table9; choose from table1, "),
+        (["table9"], "unknown experiment table9; choose from text, "),
         (["--languages", "klingon"], "unknown language klingon; choose from danish, "),
         (["text", "--languages", "basque"], "unknown language basque; choose from afrikaans, "),
     ):
@@ -417,7 +413,7 @@ def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypa
     """Return the test file of a treebank in ``files``."""
     language = next(iter(setting.files))
     assert development(setting, language) == setting.files[language][1]
-    fetched = SimpleNamespace(stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")
+    fetched = SimpleNamespace(returncode=0, stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: fetched)
     assert development(setting, "a") == Path("a-dev.conllu")
     assert treebank(setting, "a") == (Path("a-train.conllu"), Path("a-test.conllu"))

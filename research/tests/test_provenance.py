@@ -6,7 +6,6 @@ import doctest
 import re
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import toy
@@ -21,7 +20,8 @@ from nonproj.components.preparation import LEARNING  # noqa: E402
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
-from research.experiments import figures, provenance, runner, setting, text  # noqa: E402
+from research.experiments import __main__ as program  # noqa: E402
+from research.experiments import provenance, runner, setting, text  # noqa: E402
 from research.experiments.provenance import EARLIER, Ingredients, of_models, recorded, sections, stamp  # noqa: E402
 
 RESULTS = ROOT / "research" / "results"
@@ -183,31 +183,14 @@ def test_options_that_change_nothing_do_not_count():
 # -- making pages again ------------------------------------------------------------------------------------------------
 
 
-def test_pages_of_an_earlier_version_are_made_again_and_others_are_not(monkeypatch):
-    ran = []
-    monkeypatch.setattr(figures, "is_stale", lambda name: name in ("table2", "proofs"))
-    done = SimpleNamespace(returncode=0)
-    monkeypatch.setattr(figures.subprocess, "run", lambda command, **_: ran.append(command) or done)
-    assert figures.main(["--data", "somewhere"]) == 0
-    words = [["-m", "research.experiments", name, "--data", "somewhere"] for name in ("proofs", "table2")]
-    assert [command[-5:] for command in ran] == words
-
-
-def test_commands_are_for_pages_with_a_record(capsys):
-    assert set(figures.commands()) <= set(SECTIONS)
-    with pytest.raises(SystemExit):
-        figures.main(["klingon"])
-    assert "unknown page klingon; choose from text, " in capsys.readouterr().err
-
-
 def test_a_page_is_stale_as_a_whole_or_in_part(monkeypatch, tmp_path):
     page, _, of = SECTIONS["text"]
     (tmp_path / page).parent.mkdir(parents=True)
-    monkeypatch.setattr(figures, "ROOT", tmp_path)
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    monkeypatch.setattr(figures, "sections", lambda: SECTIONS)
-    monkeypatch.setattr(provenance, "sections", lambda: SECTIONS)
+    for module in (program, provenance):
+        monkeypatch.setattr(module, "ROOT", tmp_path)
+        monkeypatch.setattr(module, "sections", lambda: SECTIONS)
+    monkeypatch.setattr(program, "NAMES", ("text",))
     now = of()
     for made, rest, stale in ((now, "", False), (now, text.NOTE, True), (now._replace(learning="1"), "", True)):
         (tmp_path / page).write_text(provenance.with_record(f"# Text\n\n{rest}\n", made, now), encoding="utf-8")
-        assert figures.is_stale("text") == stale
+        assert program.parse_arguments(["--stale"]).names == ["text"] * stale

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-import subprocess
-import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +16,9 @@ from nonproj_systems.constituency.model import TrainingOptions, train
 from nonproj_systems.constituency.parser import FIXED, GRAMMAR, JOINT, METHODS, Parsed, Parser, ParsingOptions
 from nonproj_systems.constituency.split import read_plain, split_files
 from research.experiments.layout import beside, figure, percent, pick, seconds, table
-from research.experiments.setting import ROOT
-from research.experiments.store import Row, appearing, read_rows, write_rows
+from research.experiments.provenance import publish
+from research.experiments.setting import ROOT, fetched
+from research.experiments.store import Row, stored, write_rows
 
 PAPER = {
     FIXED: {"precision": 88.1, "recall": 87.6, "f1": 87.9, "tags": 96.7},
@@ -44,49 +42,27 @@ DIFFERENCES = """## Differences from the paper
 
 NAMES = {GRAMMAR: "the grammar alone", FIXED: "fixed tags", JOINT: "the combination"}
 
-log = logging.getLogger("experiments")
 
-
-def main(results: Path, data: Path | None, short: bool) -> None:
-    """Write the page, the rows and the figure.
-
-    Parameters
-    ----------
-    results : Path
-        The folder to write to.
-    data : Path or None
-        The folder of fetched data.
-    short : bool
-        One test file and a tenth of the training files only.
-    """
-    files = split_files(_locate(data))
+def main(results: Path, data: Path, short: bool) -> None:
+    """Write the page, the rows and the figure; of one test file and a tenth of the training files if it is short."""
+    files = split_files(fetched("systems/data_scripts/fetch_brackets.py", data, "--path")[0])
     if short:
         files = {"train": files["train"][::10], "dev": files["dev"][:1], "test": files["test"][1:2]}
     parser, rows = Parser(train(read_plain(files["train"]))), []
-    key = _key(files)
+    key, runs = _key(files), results / "runs" / "constituency"
     for method in METHODS:  # compiling is not measured
         parser.parse(["It", "works", "."], method)
     for path in files["test"]:
-        rows += _kept(results, key, (path.stem,), lambda path=path: _run(parser, path))
-    pruning = _kept(results, key, ("pruning",), lambda: _pruning(parser.model, files["dev"], 1 if short else 12))
-    programs = _kept(results, key, ("programs",), lambda: _programs(parser, files["test"]))
+        rows += stored(runs / f"{path.stem}-{key}.csv", partial(_run, parser, path))
+    step = 1 if short else 12
+    pruning = stored(runs / f"pruning-{key}.csv", partial(_pruning, parser.model, files["dev"], step))
+    programs = stored(runs / f"programs-{key}.csv", partial(_programs, parser, files["test"]))
     write_rows(results / "constituency.csv", rows)
     _plot(rows, results)
     if results.resolve() == ROOT / "systems" / "results":
         _plot(rows, ROOT / "systems" / "docs")
-    text = "\n\n".join(_page(rows, pruning, programs, {name: len(read_plain(of)) for name, of in files.items()}))
-    with appearing(results / "constituency.md") as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
-
-
-def _locate(data: Path | None) -> Path:
-    """Return the folder of trees; fetch it if it is nowhere."""
-    script = ROOT / "systems" / "data_scripts" / "fetch_brackets.py"
-    command = [sys.executable, str(script), "--path", "--out", str(data or ROOT / "data")]
-    found = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    if found.returncode:
-        raise FileNotFoundError(found.stderr.strip())
-    return Path(found.stdout.strip())
+    sizes = {name: len(read_plain(of)) for name, of in files.items()}
+    publish(results, "constituency", _page(rows, pruning, programs, sizes))
 
 
 def _key(files: dict[str, list[Path]]) -> str:
@@ -95,15 +71,6 @@ def _key(files: dict[str, list[Path]]) -> str:
     for path in files["train"]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _kept(results: Path, key: str, unit: tuple[str, ...], run) -> list[Row]:
-    """Return the rows of a unit, from an earlier run if there was one."""
-    path = results / "runs" / f"constituency-{'-'.join(unit)}-{key}.csv"
-    if not path.exists():
-        log.info("constituency: %s", " ".join(unit))
-        write_rows(path, run())
-    return read_rows(path)
 
 
 def _run(parser: Parser, path: Path) -> list[Row]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import subprocess
-import sys
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,8 +28,8 @@ from nonproj_systems.constituency.heads import dependencies
 from nonproj_systems.constituency.joint_dependencies import MAX_ITERATIONS, JointParser, tagged_sentence
 from nonproj_systems.constituency.lexicalised import LexicalisedParser, conll_lines
 from nonproj_systems.constituency.split import read_split
-from research.experiments.setting import ROOT
-from research.experiments.store import Row, read_rows, write_rows
+from research.experiments.setting import fetched
+from research.experiments.store import Row, stored
 
 GAMMAS = (0.005, 0.01, 0.02, 0.03, 0.05)
 ITERATIONS = (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 40, MAX_ITERATIONS)
@@ -47,11 +46,11 @@ class Models(NamedTuple):
     digest: str
 
 
-def main(results: Path, data: Path | None, short: bool) -> None:
+def main(results: Path, data: Path, short: bool) -> None:
     """Run all units that have no result yet, and write the page, the table and the picture."""
     from systems.experiments.lexicalised_page import write_page
 
-    trees = read_split(_treebank(data))
+    trees = read_split(fetched("systems/data_scripts/fetch_brackets.py", data, "--path")[0])
     if short:
         trees = {"train": trees["train"][:150], "dev": trees["dev"][:4], "test": trees["test"][:4]}
     folder = results / "runs"
@@ -62,13 +61,6 @@ def main(results: Path, data: Path | None, short: bool) -> None:
     log.info("gamma %s", gamma)
     test = [tree for tree in trees["test"] if len(tree.leaves()) <= MAX_WORDS]
     write_page(results, rows, _units("test", test, models, folder, (gamma,)), gamma, len(trees["test"]))
-
-
-def _treebank(data: Path | None) -> Path:
-    """Return the folder of the bracketed WSJ sample, which is fetched if there is none."""
-    script = ROOT / "systems" / "data_scripts" / "fetch_brackets.py"
-    command = [sys.executable, str(script), "--path", "--out", str(data or ROOT / "data")]
-    return Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
 
 
 def _f1(rows: Iterable[Row]) -> float:
@@ -97,13 +89,9 @@ def _units(part: str, trees: list[Tree], models: Models, folder: Path, gammas: t
     for begin in range(0, len(trees), CHUNK):
         values = "-".join(map(str, gammas))
         path = folder / f"lexicalised-{models.digest}-{part}-{values}-{begin}-{len(trees)}.csv"
-        if not path.exists():
-            found = []
-            for number, tree in enumerate(trees[begin : begin + CHUNK], begin):
-                found += _sentence(number, tree, models, gammas, part == "test")
-            write_rows(path, found)
-            log.info("%s %d of %d", part, min(begin + CHUNK, len(trees)), len(trees))
-        rows += read_rows(path)
+        chunk = list(enumerate(trees))[begin : begin + CHUNK]
+        found = (_sentence(number, tree, models, gammas, part == "test") for number, tree in chunk)
+        rows += stored(path, lambda found=found: [row for each in found for row in each])
     return rows
 
 

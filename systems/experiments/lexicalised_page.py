@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from research.experiments.layout import percent, pick, table
-from research.experiments.store import Row, appearing, write_rows
+from research.experiments.layout import figure, percent, pick, table
+from research.experiments.provenance import publish
+from research.experiments.store import Row, write_rows
 
 PAPER = {"Model 1": (88.4, 87.8, 88.1, 91.4), "dependencies": (None, None, None, None),
          "hard": (89.9, 89.6, 89.7, 93.3), "joint": (91.0, 90.4, 90.7, 93.8)}  # fmt: skip
@@ -80,7 +81,7 @@ def write_page(results: Path, dev: list[Row], test: list[Row], gamma: float, n_a
     rows = [row | {"system": "joint" if row["system"] == f"joint {gamma}" else row["system"]} for row in test]
     joint = pick(rows, system="joint")
     limits = sorted({int(row["system"].split()[1]) for row in rows if row["system"].startswith("K ")})
-    figure = [(k, *_figure(pick(rows, system=f"K {k}"))) for k in limits]
+    by_limit = [(k, *_figure(pick(rows, system=f"K {k}"))) for k in limits]
     chart = [row["seconds"] for row in pick(rows, system="Model 1")]
     relax = [row["seconds"] for row in joint]
     hard = pick(rows, system="hard")
@@ -97,7 +98,7 @@ def write_page(results: Path, dev: list[Row], test: list[Row], gamma: float, n_a
         search=_search(pick(rows, system="search")),
         figure=table(
             ["K", "F1", "certificates", "matches"],
-            [(k, *(percent(v) for v in vs)) for k, *vs in figure if k in SHOWN or k == limits[-1]],
+            [(k, *(percent(v) for v in vs)) for k, *vs in by_limit if k in SHOWN or k == limits[-1]],
         ),
         chart=f"{np.mean(chart):.2f}",
         relax=f"{np.mean(relax):.2f}",
@@ -105,10 +106,9 @@ def write_page(results: Path, dev: list[Row], test: list[Row], gamma: float, n_a
         dependencies=f"{np.mean([row['seconds'] for row in pick(rows, system='dependencies')]):.3f}",
         longest=f"{max(a + b for a, b in zip(chart, relax, strict=True)):.1f}",
     )
-    with appearing(results / "lexicalised.md") as path:
-        path.write_text(text, encoding="utf-8")
+    publish(results, "lexicalised", [text])
     write_rows(results / "lexicalised.csv", rows)
-    _plot(results / "lexicalised.png", figure)
+    _plot(results / "lexicalised.png", by_limit)
 
 
 def _scores(rows: Sequence[Row]) -> tuple[float, float, float, float]:
@@ -164,18 +164,12 @@ def _search(rows: Sequence[Row]) -> str:
     )
 
 
-def _plot(path: Path, figure: list[tuple]) -> None:
+def _plot(path: Path, limits: list[tuple]) -> None:
     """Draw figure 5 of the paper."""
-    from matplotlib.figure import Figure
 
-    drawing = Figure(figsize=(6.4, 4.0))
-    axes = drawing.add_subplot()
-    names, styles = ("F1", "certificates", "matches with K = 50"), ("-", "--", ":")
-    for i, (name, style) in enumerate(zip(names, styles, strict=True), 1):
-        axes.plot([line[0] for line in figure], [100 * line[i] for line in figure], style, label=name, marker=".")
-    axes.set_xlabel("maximum number of iterations K")
-    axes.set_ylabel("per cent")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
-    with appearing(path) as temporary:
-        drawing.savefig(temporary, dpi=120, format="png", bbox_inches="tight")
+    def draw(axes) -> None:
+        for i, name in enumerate(("F1", "certificates", "matches with K = 50"), 1):
+            axes[0].plot([line[0] for line in limits], [100 * line[i] for line in limits], label=name, marker=".")
+        axes[0].set(xlabel="maximum number of iterations K", ylabel="per cent")
+
+    figure(path, 1, draw)

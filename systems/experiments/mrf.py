@@ -5,7 +5,6 @@ Rush and Collins (2012), section 6.2.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,8 +15,9 @@ from nonproj_systems.mrf.inference import METHODS, Inference, infer
 from nonproj_systems.mrf.linear_program import solve_program
 from nonproj_systems.mrf.model import MRF, grid
 from research.experiments.layout import pick, seconds, table
+from research.experiments.provenance import publish
 from research.experiments.setting import timed
-from research.experiments.store import Row, appearing, read_rows, write_rows
+from research.experiments.store import Row, stored, write_rows
 
 FLIPPED, NOISE = 0.2, 25.0
 """Share of flipped pixels of a binary image; standard deviation of the noise of a grey one."""
@@ -29,10 +29,8 @@ LEVELS = np.arange(8.0, 256.0, 16.0)
 COLOURS = (4, 8)
 PROGRAM_SECONDS, TREES_SECONDS, EXACT_SECONDS = 60.0, 20.0, 5.0
 
-log = logging.getLogger("experiments")
 
-
-def main(results: Path, data: Path | None, short: bool) -> None:
+def main(results: Path, data: Path, short: bool) -> None:
     """Run all units that have no stored result; write ``mrf.md`` and ``mrf.csv`` after each."""
     units: dict[str, Callable[[], list[Row]]] = {
         "binary": lambda: run_restoring("binary", short),
@@ -47,13 +45,9 @@ def main(results: Path, data: Path | None, short: bool) -> None:
     infer(grid(rng.normal(size=(10, 10, 3)), 1.5 * rng.normal(size=(180, 3, 3))), exact=True)
     for name, run in units.items():
         path = results / "runs" / "mrf" / f"{name}{'-short' if short else ''}.csv"
-        if not path.is_file():
-            log.info("mrf: %s", name)
-            write_rows(path, run())
-        rows += [{"unit": name, **row} for row in read_rows(path)]
+        rows += [{"unit": name, **row} for row in stored(path, run)]
         write_rows(results / "mrf.csv", rows)
-        with appearing(results / "mrf.md") as temporary:
-            temporary.write_text(page(rows), encoding="utf-8")
+        publish(results, "mrf", page(rows))
 
 
 def photo(name: str, step: int) -> np.ndarray:
@@ -224,11 +218,10 @@ different states, which have gaps; branch and bound (*exact*) had {exact:g} seco
 local polytope. Every proven value was compared with the integer program's: {agree}."""
 
 
-def page(rows: list[Row]) -> str:
-    """Return the page."""
+def page(rows: list[Row]) -> list[str]:
+    """Return the parts of the page."""
     found = [HEAD, RESTORED.format(limit=TREES_SECONDS), restoring_table(rows), SEGMENTED, segmentation_table(rows)]
-    found += [SMALL.format(agree=agreement(rows), exact=EXACT_SECONDS), *small_tables(rows)]
-    return "\n\n".join(found) + "\n"
+    return [*found, SMALL.format(agree=agreement(rows), exact=EXACT_SECONDS), *small_tables(rows)]
 
 
 def gap(row: Row) -> str:

@@ -7,10 +7,9 @@ folder when the code changes.
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +22,9 @@ from nonproj_systems.translation.stack import decode_by_stacks
 from nonproj_systems.translation.text import detokenize, read_lines, read_pairs
 from nonproj_systems.translation.tuning import tune
 from research.experiments.layout import table
-from research.experiments.setting import ROOT
-from research.experiments.store import Row, appearing, read_rows, write_rows
+from research.experiments.provenance import publish
+from research.experiments.setting import fetched
+from research.experiments.store import Row, read_rows, stored, write_rows
 
 BEAMS = (10, 30, 100)
 LENGTHS = ((1, 10), (11, 20), (21, 120))
@@ -33,16 +33,6 @@ TIGHT = 1e-6
 
 Decoder = Callable[[Instance], Row]
 log = logging.getLogger("experiments")
-
-
-def fetch(data: Path | None) -> Path:
-    """Return the folder of the sentence pairs."""
-    script = ROOT / "systems" / "data_scripts" / "fetch_translation.py"
-    command = [sys.executable, str(script), "--out", str(data or ROOT / "data")]
-    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if found.returncode:
-        raise SystemExit(found.returncode)
-    return Path(found.stdout.strip())
 
 
 def get_model(folder: Path, runs: Path, pairs: int | None, tuned_on: int) -> TranslationModel:
@@ -97,21 +87,16 @@ def run_all(model: TranslationModel, source: list, decoder: Decoder) -> list[Row
     return rows
 
 
-def main(results: Path, data: Path | None, short: bool) -> None:
+def main(results: Path, data: Path, short: bool) -> None:
     """Run what is missing, then write ``translation.md`` and ``.csv`` into the folder ``results``."""
-    folder, runs = fetch(data), results / "runs" / "translation"
+    folder, runs = fetched("systems/data_scripts/fetch_translation.py", data)[0], results / "runs" / "translation"
     model = get_model(folder, runs, 2000 if short else None, 20 if short else 500)
     source, _ = read_pairs(folder / "test_2016_flickr.de.gz", folder / "test_2016_flickr.en.gz")
     source, rows = source[:20] if short else source, {}
     for name, decoder in {"exact": exactly, **{f"beam {beam}": by_stacks(beam) for beam in BEAMS}}.items():
-        path = runs / f"{name.replace(' ', '-')}.csv"
-        if not path.exists():
-            log.info("translation: %s", name)
-            write_rows(path, run_all(model, source, decoder))
-        rows[name] = read_rows(path)
+        rows[name] = stored(runs / f"{name.replace(' ', '-')}.csv", partial(run_all, model, source, decoder))
     references = list(read_lines(folder / "test_2016_flickr.en.gz"))[: len(source)]
-    with appearing(results / "translation.md") as temporary:
-        temporary.write_text(page(rows, read_rows(runs / "model.csv")[0], references), encoding="utf-8")
+    publish(results, "translation", [page(rows, read_rows(runs / "model.csv")[0], references)])
     kept = [{key: value for key, value in row.items() if key != "text"} for row in rows["exact"]]
     write_rows(results / "translation.csv", kept)
 

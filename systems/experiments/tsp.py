@@ -5,21 +5,19 @@ Rush and Collins (2012), section 6.3.
 
 from __future__ import annotations
 
-import logging
 import re
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import numpy as np
 
-from nonproj_systems.tsp.instance import Instance, read
+from nonproj_systems.tsp.instance import read
 from nonproj_systems.tsp.output import plot
 from nonproj_systems.tsp.solver import Options, solve
 from research.experiments.layout import table
-from research.experiments.setting import ROOT
-from research.experiments.store import Row, appearing, read_rows, write_rows
+from research.experiments.provenance import publish
+from research.experiments.setting import ROOT, fetched
+from research.experiments.store import Row, appearing, stored, write_rows
 
 SECONDS, CITIES = 60.0, 105
 """Processor seconds for each problem, and cities of the largest one."""
@@ -30,20 +28,15 @@ SHORT = ("burma14", "gr24", "bays29", "gr48")
 PICTURE = "gr48"
 
 
-def main(results: Path, data: Path | None, short: bool) -> None:
+def main(results: Path, data: Path, short: bool) -> None:
     """Solve all problems, or those of a short run; write ``tsp.md``, ``tsp.csv`` and ``tsp.png``."""
-    folder = locate(data)
+    folder = fetched("systems/data_scripts/tsplib.py", data)[0]
     names = SHORT if short else sorted((name for name in optima() if _size(name)[0] <= CITIES), key=_size)
-    rows, log = [], logging.getLogger("experiments")
+    rows = []
     for name in names:
-        path = results / "runs" / "tsp" / f"{name}.csv"
-        if not path.is_file():
-            log.info("tsp: %s", name)
-            write_rows(path, [measure(name, read(str(folder / f"{name}.tsp")), optima()[name])])
-        rows += read_rows(path)
+        rows += stored(results / "runs" / "tsp" / f"{name}.csv", lambda name=name: measure(folder, name))
     write_rows(results / "tsp.csv", rows)
-    with appearing(results / "tsp.md") as temporary:
-        temporary.write_text(page(rows), encoding="utf-8")
+    publish(results, "tsp", page(rows))
     import matplotlib
 
     matplotlib.use("Agg")
@@ -57,29 +50,25 @@ def _size(name: str) -> tuple[int, str]:
     return int(re.findall(r"\d+", name)[0]), name
 
 
-def locate(data: Path | None) -> Path:
-    """Return the folder of problems; fetch them if they are missing."""
-    script = ROOT / "systems" / "data_scripts" / "tsplib.py"
-    command = [sys.executable, str(script), "--out", str(data or ROOT / "data")]
-    found = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-    if found.returncode:
-        raise SystemExit(found.returncode)
-    return Path(found.stdout.strip())
-
-
 def optima() -> dict[str, int]:
     """Return the published lengths of optimal tours."""
     text = (ROOT / "systems" / "data_scripts" / "tsplib.py").read_text(encoding="utf-8")
     return {name: int(length) for name, length in re.findall(r'"(\w+)": \((\d+), "', text)}
 
 
-def measure(name: str, instance: Instance, optimum: int) -> Row:
+def measure(folder: Path, name: str) -> list[Row]:
     """Return the row of a problem."""
+    instance = read(str(folder / f"{name}.tsp"))
     found = solve(instance, Options(seconds=SECONDS))
-    row: Row = {"problem": name, "cities": len(instance.weights), "optimum": optimum, "length": found.value}
-    return row | {key: getattr(found, key) for key in ("root_bound", "bound", "edges", "status", "nodes", "seconds")}
+    row: Row = {"problem": name, "cities": len(instance.weights), "optimum": optima()[name], "length": found.value}
+    return [row | {key: getattr(found, key) for key in ("root_bound", "bound", "edges", "status", "nodes", "seconds")}]
 
 
+HEAD = """# Travelling salesman: bounds, tours and proofs for TSPLIB95
+
+Made by `make reproduce-systems-tsp`; [docs/tsp.md](../docs/tsp.md) describes the method. One core; times are
+processor seconds, without those of compiling.
+"""
 NOTES = """
 *Bound*: Held and Karp's. *Edges*: those left per city when branch and bound begins; *nodes*: those that it bounds.
 *Status*: proven optimal, or the bound that is reached, in per cent of the optimum.
@@ -89,8 +78,8 @@ time. They branch at a city of degree above 2, here at an edge that about half o
 """
 
 
-def page(rows: list[Row]) -> str:
-    """Return the page."""
+def page(rows: list[Row]) -> list[str]:
+    """Return the parts of the page."""
     proven = [row for row in rows if row["status"] == "optimal"]
     right = sum(row["length"] == row["optimum"] for row in rows)
     shares = [100 * row["root_bound"] / row["optimum"] for row in rows]
@@ -107,16 +96,5 @@ def page(rows: list[Row]) -> str:
         edges = f"{row['edges'] / row['cities']:.1f}" if row["edges"] else "–"
         lines.append([row["problem"], row["optimum"], f"{row['root_bound']:.1f}", edges, status, row["nodes"]])
         lines[-1].append(f"{row['seconds']:.2f}")
-    return "\n".join([
-        "# Travelling salesman: bounds, tours and proofs for TSPLIB95",
-        "",
-        "Made by `make reproduce-systems-tsp`; [docs/tsp.md](../docs/tsp.md) describes the method. One core; times are",
-        "processor seconds, without those of compiling.",
-        "",
-        textwrap.fill(findings, 118),
-        "",
-        f"![The tour of {PICTURE}, the 1-tree of the bound, and the course of the bound](tsp.png)",
-        "",
-        table(header, lines),
-        NOTES,
-    ])  # fmt: skip
+    picture = f"![The tour of {PICTURE}, the 1-tree of the bound, and the course of the bound](tsp.png)"
+    return [HEAD, textwrap.fill(findings, 118), picture, table(header, lines), NOTES]

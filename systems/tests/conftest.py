@@ -32,3 +32,11 @@ def treebanks() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no treebanks in {folder}")
     return folder
+
+
+@pytest.fixture(scope="session")
+def tsplib(treebanks) -> Path:
+    """The folder of TSPLIB instances, next to that of the treebanks."""
+    if not (treebanks.parent / "tsplib").is_dir():
+        pytest.skip(f"no instances in {treebanks.parent}")
+    return treebanks.parent / "tsplib"

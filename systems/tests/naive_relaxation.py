@@ -9,7 +9,7 @@ import itertools
 import math
 
 import numpy as np
-from scipy.optimize import linprog, minimize
+from scipy.optimize import linprog
 
 
 def agreements(parts):
@@ -123,7 +123,7 @@ def program(parts, n_variables, rows=(), integer=False):
     return -found.fun
 
 
-# -- methods -----------------------------------------------------------------------------------------------------------
+# -- the subgradient method --------------------------------------------------------------------------------------------
 
 
 def subgradient(dual, step, iterations):
@@ -155,62 +155,6 @@ def subgradient(dual, step, iterations):
 def increases(duals):
     """Number of times that the dual has risen."""
     return sum(b > a for a, b in itertools.pairwise(duals))
-
-
-def coordinate_descent(dual, sweeps):
-    """Multipliers after sweeps of block coordinate descent, one variable at a time, by enumeration."""
-    copies = {}
-    for i, (_, _, view) in enumerate(dual.parts):
-        for place, variable in enumerate(view):
-            copies.setdefault(variable, []).append((i, place))
-    prices = dual.prices([0.0] * dual.size)
-    for _ in range(sweeps):
-        for variable in sorted(copies):
-            if len(copies[variable]) == 1:
-                continue
-            gains = []
-            for i, place in copies[variable]:
-                solutions, scores, _ = dual.parts[i]
-                best = {0: -math.inf, 1: -math.inf}
-                for solution, score in zip(solutions, scores, strict=True):
-                    total = score + sum(p * x for p, x in zip(prices[i], solution, strict=True))
-                    best[solution[place]] = max(best[solution[place]], total)
-                gains.append(best[1] - best[0])
-            for (i, place), gain in zip(copies[variable], gains, strict=True):
-                prices[i][place] += sum(gains) / len(gains) - gain
-    return [-prices[j][b] for _, (j, b) in dual.pairs]
-
-
-def smoothed(part, price, temperature):
-    """The soft maximum of a part and the mean of its variables, from all of its solutions."""
-    solutions, scores, _ = part
-    values = [s + sum(p * x for p, x in zip(price, xs, strict=True)) for xs, s in zip(solutions, scores, strict=True)]
-    top = max(values)
-    weights = [math.exp((value - top) / temperature) for value in values]
-    total = sum(weights)
-    means = [sum(w * xs[j] for w, xs in zip(weights, solutions, strict=True)) / total for j in range(len(price))]
-    return top + temperature * math.log(total), means
-
-
-def quadratic(part, price, centre, penalty, counts):
-    """The point of a part's convex hull that is best under scores and a squared distance, by a general solver."""
-    solutions, scores, _ = part
-    points, own = np.array(solutions, float), np.array(scores, float)
-
-    def loss(weights):
-        x = weights @ points
-        apart = (x - centre) * counts
-        return penalty / 2 * apart @ apart - weights @ own - x @ price
-
-    k = len(own)
-    whole = {"type": "eq", "fun": lambda weights: weights.sum() - 1.0}
-    options = {"maxiter": 500, "ftol": 1e-14}
-    runs = [
-        minimize(loss, start, bounds=[(0, 1)] * k, constraints=whole, options=options, method="SLSQP")
-        for start in [np.full(k, 1.0 / k), *np.eye(k)]
-    ]
-    best = min(runs, key=lambda run: run.fun)
-    return best.x @ points, -best.fun
 
 
 # -- the papers' parser and tagger -------------------------------------------------------------------------------------

@@ -7,12 +7,8 @@ import numpy as np
 from naive_trees import pairs_of
 from problems import draw_problem, trees_over
 
-from nonproj_systems.relaxation.admm import ADMM
-from nonproj_systems.relaxation.bundle import Bundle
-from nonproj_systems.relaxation.coordinate import CoordinateDescent
 from nonproj_systems.relaxation.oracles import Enumerated
 from nonproj_systems.relaxation.problem import Problem, at_most, equal_to
-from nonproj_systems.relaxation.smoothing import AcceleratedGradient
 from nonproj_systems.relaxation.steps import AppendixA, Constant, Decaying, Halving, OncePrimal, PerIncrease, Polyak
 from nonproj_systems.relaxation.subgradient import Subgradient
 
@@ -24,26 +20,16 @@ METHODS = {
     "halving": lambda: Subgradient(Halving(size=0.5)),
     "appendix A": lambda: Subgradient(OncePrimal(AppendixA())),
     "polyak": lambda: Subgradient(OncePrimal(Polyak())),
-    "coordinate": CoordinateDescent,
-    "simultaneous": lambda: CoordinateDescent(simultaneous=True),
-    "smoothing": AcceleratedGradient,
-    "admm": ADMM,
-    "bundle": Bundle,
+    "target level": Subgradient,
 }
-"""Every step rule and every alternative."""
-
-WITHOUT_ROWS = {"coordinate", "simultaneous", "admm"}
-"""Methods that do not support linear constraints."""
+"""Every step rule."""
 
 CONVERGENT = {
     "1/sqrt(k)": (3000, 5e-2),
     "1/k": (1000, 1e-2),
     "1/(t+1)": (1000, 1e-2),
-    "smoothing": (300, 1e-3),
-    "admm": (300, 1e-4),
-    "bundle": (300, 1e-6),
 }
-"""Methods that converge to the optimum of the linear program: the tolerance and the number of iterations."""
+"""Step rules that converge to the optimum of the linear program: the tolerance and the number of iterations."""
 
 
 def draw_parts(seed, n_parts=3, n=6, size=4, n_solutions=6, rows=False):

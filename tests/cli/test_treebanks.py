@@ -70,6 +70,12 @@ def test_licences(readme, expected, tmp_path):
     assert licence_beside(str(tmp_path / "train.conllu")) == expected
 
 
+def test_a_creative_commons_licence_is_known_by_its_address(tmp_path):
+    text = "http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter"
+    (tmp_path / "LICENSE.txt").write_text(text, encoding="utf-8")
+    assert licence_beside(str(tmp_path / "train.conllu")) == "CC BY-NC-SA 2.5"
+
+
 def test_an_unknown_treebank_has_no_licence(tmp_path):
     assert describe(str(tmp_path / "xy_other-ud-train.conllu"), "0" * 64) == ("UD xy_other", None, "xy")
     assert describe(str(tmp_path / "train.conllu"), None) == (None, None, None)

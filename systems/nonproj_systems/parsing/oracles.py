@@ -19,10 +19,8 @@ from nonproj.automata.general import (
 )
 from nonproj.parts.automaton import HeadAutomata
 from nonproj.trees.arborescence import maximum_arborescence_sparse
-from nonproj.trees.marginals import marginals
 from nonproj.trees.projective import maximum_projective_tree_sparse
 from nonproj.types import ArcSpace
-from nonproj_systems.parsing.marginals import join_paths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -86,16 +84,6 @@ class AutomataOracle:
         self.decoded += int(np.count_nonzero(moved))
         return value, paths.z.astype(np.float64), paths
 
-    def max_marginals(self, multipliers: np.ndarray) -> np.ndarray:
-        """Return the maximum where each arc is absent and where it is taken, float64[A, 2]."""
-        found = join_paths(self._arcs, self._automata, self._scores + multipliers)
-        return np.stack([found.skipped, found.taken], axis=1) + found.others()[:, None]
-
-    def marginals(self, multipliers: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
-        """Return the smoothed maximum over all paths, and its gradient: the marginals of the arcs."""
-        found = join_paths(self._arcs, self._automata, self._scores + multipliers, temperature)
-        return float(found.values.sum()), np.exp((found.taken - found.values[found.half]) / temperature)
-
 
 class TreeOracle:
     """The best tree over given arcs, as an oracle of `nonproj_systems.relaxation.subgradient.relax`.
@@ -118,7 +106,6 @@ class TreeOracle:
 
     def __init__(self, arcs: ArcSpace, scores: ArrayLike, single_root: bool = False, projective: bool = False) -> None:
         self._arcs, self._scores, self._single_root = arcs, check_arc_scores(arcs, scores), single_root
-        self._projective = projective
         self._decode = maximum_projective_tree_sparse if projective else maximum_arborescence_sparse
 
     def __call__(self, multipliers: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -127,33 +114,3 @@ class TreeOracle:
         heads = self._decode(self._arcs, theta, self._single_root)
         used = (heads[self._arcs.modifier] == self._arcs.head).astype(np.float64)
         return float(theta @ used), used, heads
-
-    def marginals(self, multipliers: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
-        """Return the smoothed maximum over all trees, and its gradient: the marginals of the arcs.
-
-        Raises
-        ------
-        ValueError
-            For projective trees.
-        """
-        if self._projective:
-            raise ValueError("marginals of projective trees are not known; leave out projective")
-        return smoothed_tree(self._arcs, self._scores + multipliers, temperature, self._single_root)
-
-
-def smoothed_tree(
-    arcs: ArcSpace, scores: np.ndarray, temperature: float, single_root: bool = False
-) -> tuple[float, np.ndarray]:
-    """Return ``T log(sum(exp(score / T)))`` over all trees, and its gradient by the scores of the arcs, float64[A].
-
-    Examples
-    --------
-    >>> from nonproj.parts.arcs import full_arc_space
-    >>> value, marginals = smoothed_tree(full_arc_space(2), np.zeros(4), 1.0, False)
-    >>> round(float(np.exp(value)), 6), marginals.round(3).tolist()
-    (3.0, [0.667, 0.333, 0.667, 0.333])
-    """
-    dense = np.full((len(arcs.start) - 1,) * 2, -np.inf)
-    dense[arcs.head, arcs.modifier] = scores / temperature
-    found, log_partition = marginals(dense, single_root)
-    return temperature * log_partition, found[arcs.head, arcs.modifier]

@@ -1,11 +1,9 @@
 """Lagrangian relaxation and dual decomposition for any problem with oracles, independent of trees.
 
 - `problem`: oracles over shared variables, linear constraints, the Lagrangian
-- `solver`: the loop shared by all methods: bounds, solutions, limits, results
+- `solver`: the loop: bounds, solutions, limits, results
 - `evaluation`: the dual at given multipliers, with lazy oracles and checks
 - `steps`, `subgradient`: step rules, and the subgradient method
-- `coordinate`, `smoothing`, `admm`, `bundle`: block coordinate descent, accelerated gradients, AD3, a bundle method
-- `bundle_program`: the quadratic and linear programs of the bundle method, by HiGHS
 - `primal`: primal heuristics: repair, averaged solutions and rounding, completion
 - `tightening`, `branch_and_bound`: from a bound with a gap to a proven optimum
 - `oracles`: listed solutions, choices, chains

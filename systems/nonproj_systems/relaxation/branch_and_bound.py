@@ -97,7 +97,7 @@ def branch_and_bound(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
         As `solve`; ValueError if an oracle's variables are neither 0 nor 1.
 
     Notes

@@ -58,12 +58,12 @@ class Evaluator:
     ----------
     problem : Problem
     seconds, wall_seconds : float
-        Limits on processor time and elapsed time, which methods pass on to the solvers they call.
+        Limits on processor time and elapsed time.
 
     Attributes
     ----------
     calls : int
-        Number of calls of oracles so far, including those for max-marginals, marginals and quadratic subproblems.
+        Number of calls of oracles so far.
 
     Notes
     -----
@@ -146,29 +146,8 @@ class Evaluator:
         self._values[i], self._solutions[i], self._scores[i] = value, solution, scores.copy()
         self._copies[part] = chosen
 
-    def value(self, i: int) -> float:
-        """Return the maximum that an oracle returned at its last call."""
-        return self._values[i]
-
     def name(self, i: int) -> str:
         """Return the name of an oracle in messages."""
         if len(self.problem.oracles) == 2:
             return f"the {('left', 'right')[i]} oracle"
         return f"oracle {i}"
-
-    def require(self, method: str, what: str, constraints: bool = True) -> None:
-        """Raise unless all oracles have a method and, if ``constraints`` is false, all constraints are agreements."""
-        for i, oracle in enumerate(self.problem.oracles):
-            if what and not hasattr(oracle, what):
-                raise TypeError(
-                    f"{method} needs oracles with {what}; {type(oracle).__name__}, {self.name(i)}, has none"
-                )
-        if not constraints and len(self.problem.constraints.rhs):
-            raise ValueError(
-                f"{method} does not support linear constraints; turn each into an oracle, or use another method"
-            )
-
-    def ask(self, what: str, i: int, *arguments: object) -> Any:
-        """Call another method of an oracle, such as ``marginals``, and count the call."""
-        self.calls += 1
-        return getattr(self.problem.oracles[i], what)(*arguments)

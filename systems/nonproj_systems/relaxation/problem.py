@@ -21,9 +21,6 @@ class Oracle(Protocol):
 
     The maximum may be rounded: bounds are rounded outward.  An oracle whose own terms are large but cancel has an
     attribute ``magnitude``: at least the sum of their absolute values in any solution.
-
-    Some methods need more than the maximum: ``max_marginals``, ``marginals`` or ``quadratic``, as the oracles of
-    `nonproj_systems.relaxation.oracles` have them.
     """
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
@@ -262,25 +259,12 @@ class Shifted:
     def __init__(self, oracle: Oracle, scores: np.ndarray, constant: float):
         self._scores, self._constant = scores, constant
         self.magnitude = getattr(oracle, "magnitude", 0.0) + float(np.abs(scores).sum()) + abs(constant)
-        self.oracle: Any = oracle  # with as many methods as it has
-        for name in ("max_marginals", "marginals", "quadratic"):
-            if hasattr(oracle, name):
-                setattr(self, name, getattr(self, f"_{name}"))
+        self.oracle = oracle
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
         """Return the maximum, the variables there, and the solution."""
         value, chosen, solution = self.oracle(scores + self._scores)
         return value + self._constant, chosen, solution
-
-    def _max_marginals(self, scores: np.ndarray) -> np.ndarray:
-        return self.oracle.max_marginals(scores + self._scores) + self._constant
-
-    def _marginals(self, scores: np.ndarray, temperature: float) -> tuple[float, np.ndarray]:
-        value, means = self.oracle.marginals(scores + self._scores, temperature)
-        return value + self._constant, means
-
-    def _quadratic(self, scores: np.ndarray, centre: np.ndarray, penalty: float) -> np.ndarray:
-        return self.oracle.quadratic(scores + self._scores, centre, penalty)
 
 
 def carry(old: Problem, new: Problem, multipliers: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The loop shared by all methods: evaluate the dual, keep the best bounds and solutions, move the multipliers."""
+"""The loop: evaluate the dual, keep the best bounds and solutions, move the multipliers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRACE_ITERATIONS = 10
 DIVERGENCE = 1e12
 """Decrease of the bound, relative to the first dual value, after which the dual counts as unbounded."""
 
-AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED, FAILED = (
+AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED = (
     "agreed",
     "closed",
     "fathomed",
@@ -33,13 +33,12 @@ AGREED, CLOSED, FATHOMED, CONVERGED, STALLED, LIMIT, EARLY, CALLBACK, DIVERGED, 
     "early",
     "callback",
     "diverged",
-    "failed",
 )
 """Outcomes: the oracles agree and all constraints hold; the duality gap is closed; the bound is not above a known
-value; the dual is at its minimum, within the method's tolerance; the method cannot move, perhaps above the minimum;
-iterations, calls or seconds are used up; bounds have not improved for `patience` iterations (early stopping, Rush and
-Collins 2012, section 7.4); the callback ended the run; the dual is unbounded, so that no solution satisfies all
-constraints, not even a fractional one; a solver called by the method has failed.  The bound is valid in any case."""
+value; the dual is at its minimum; the method cannot move, perhaps above the minimum; iterations, calls or seconds are
+used up; bounds have not improved for `patience` iterations (early stopping, Rush and Collins 2012, section 7.4); the
+callback ended the run; the dual is unbounded, so that no solution satisfies all constraints, not even a fractional one.
+The bound is valid in any case."""
 
 
 class Limits(NamedTuple):
@@ -65,9 +64,7 @@ class Limits(NamedTuple):
 
     Notes
     -----
-    Limits are checked between iterations: an oracle or a ``repair`` is never interrupted.  HiGHS, which `Bundle`
-    calls, measures elapsed time: its limit is the smaller of the remaining times; it is called
-    again while both limits have time left.
+    Limits are checked between iterations: an oracle or a ``repair`` is never interrupted.
 
     Examples
     --------
@@ -108,7 +105,7 @@ class RelaxationResult:
         Whether the solution is proven optimal: agreed, or the duality gap closed.
     status : str
         Outcome of the run: ``AGREED``, ``CLOSED``, ``FATHOMED``, ``CONVERGED``, ``STALLED``, ``LIMIT``, ``EARLY``,
-        ``CALLBACK``, ``DIVERGED`` or ``FAILED``.
+        ``CALLBACK`` or ``DIVERGED``.
     iterations, calls : int
         Iterations, and calls of oracles.
     multipliers, best_multipliers : ndarray of shape (n_multipliers,)
@@ -161,24 +158,18 @@ class Iteration(NamedTuple):
 
 
 class Method(Protocol):
-    """Moves the multipliers: `Subgradient`, `CoordinateDescent`, `AcceleratedGradient`, `ADMM`, `Bundle`.
+    """Moves the multipliers: `Subgradient`, or a method of your own.
 
     Attributes
     ----------
     size : float
         The step size of the last call of `advance`, for the trace.
-    average : ndarray of shape (n_variables,) or None
-        The method's own approximate primal solution; None: chosen variables are averaged, weighted by the steps.
-    ending : str, optional
-        The status of the run if `advance` returns None: ``STALLED``, the default, ``CONVERGED``, ``FAILED`` or
-        ``LIMIT``.
     """
 
     size: float
-    average: np.ndarray | None
 
     def start(self, evaluator: Evaluator, multipliers: np.ndarray) -> None:
-        """Reset all state; refuse oracles that lack a method it needs."""
+        """Reset all state."""
 
     def advance(self, iteration: Iteration) -> np.ndarray | None:
         """Return the next multipliers; None if they will not change any more."""
@@ -222,8 +213,6 @@ def solve(
         If a value would invalidate the bound: an oracle's maximum, a multiplier or a step is not finite; the
         multiplier of an inequality is negative; an objective is NaN or plus infinity; an oracle contradicts itself; a
         primal value is above the dual; ``repair`` returns less than a solution on which the oracles agree.
-    TypeError
-        If an oracle lacks a method it needs.
 
     Notes
     -----
@@ -248,7 +237,7 @@ def solve(
     _check_limits(limits)
     evaluator = Evaluator(problem, limits.seconds, limits.wall_seconds)
     method.start(evaluator, multipliers)
-    run = _Run(problem, method, repair, limits, incumbent)
+    run = _Run(problem, repair, limits, incumbent)
     for _ in range(limits.max_iterations):
         iteration = run.record(evaluator, evaluator(multipliers))
         run.result.status = run.ended(iteration, evaluator)
@@ -258,7 +247,7 @@ def solve(
             break
         moved = method.advance(iteration)
         if moved is None:
-            run.result.status = CLOSED if run.result.certified else getattr(method, "ending", STALLED)
+            run.result.status = CLOSED if run.result.certified else STALLED
             break
         run.stepped(iteration.evaluation, float(method.size))
         multipliers = run.result.multipliers = problem.project(moved)
@@ -268,8 +257,8 @@ def solve(
 class _Run:
     """The state of one call of `solve`."""
 
-    def __init__(self, problem: Problem, method: Method, repair: Repair | None, limits: Limits, incumbent: float):
-        self.problem, self.method, self.repair, self.limits = problem, method, repair, limits
+    def __init__(self, problem: Problem, repair: Repair | None, limits: Limits, incumbent: float):
+        self.problem, self.repair, self.limits = problem, repair, limits
         self.incumbent, self.grace, self.last_gain = incumbent, limits.grace, 0
         self.weight, self.total = 0.0, np.zeros(len(problem.variable))
         self.result, self.disputed = RelaxationResult(), np.zeros(problem.n_agreement)
@@ -327,13 +316,11 @@ class _Run:
         return primal, solution
 
     def average(self, evaluation: Evaluation) -> np.ndarray:
-        """Return the averaged solution: the method's own, or the average so far, or the current variables."""
-        if self.method.average is not None:
-            return self.method.average
+        """Return the averaged solution, weighted by the steps; the current variables before the first step."""
         return self.problem.average(self.total / self.weight if self.weight > 0 else evaluation.copies)
 
     def summarise(self, evaluation: Evaluation) -> RelaxationResult:
-        """Compute the averages and disagreements of the result, which no method needs at each iteration."""
+        """Compute the averages and disagreements of the result."""
         problem, result = self.problem, self.result
         result.average = self.average(evaluation)
         variables = problem.variable[problem.tied]
@@ -363,7 +350,7 @@ class _Run:
     def stepped(self, evaluation: Evaluation, size: float) -> None:
         """Record a step, and add the chosen variables to the average, weighted by it."""
         self.result.trace.step[-1] = size
-        if self.method.average is None and size > 0:
+        if size > 0:
             self.weight += size
             self.total += size * evaluation.copies
 

@@ -36,8 +36,6 @@ class Subgradient:
     solution of it.
     """
 
-    average: np.ndarray | None = None
-
     def __init__(self, rule: Callable[[Progress], float] | None = None):
         self.rule, self.size = rule or TargetLevel(), 0.0
         self._rule = self.rule
@@ -73,7 +71,7 @@ def relax(
     """Return the best solution of ``max f(z) + h(y)`` subject to ``z = y`` found by the subgradient method.
 
     Two oracles that see the same variables, one of which has feasible solutions: `solve` is for any number of oracles,
-    constraints, and other methods.
+    and constraints.
 
     Parameters
     ----------

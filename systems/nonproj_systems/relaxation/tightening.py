@@ -76,7 +76,7 @@ def tighten(
 
     Raises
     ------
-    ValueError, TypeError
+    ValueError
         As `solve`.
     """
     found, multipliers = TighteningResult(problem), start

@@ -1,8 +1,7 @@
-"""A record of each iteration, and plots of it as in Rush and Collins (2012), figures 7 to 9."""
+"""A record of each iteration, and plots of it as in Rush and Collins (2012), figures 7 and 8."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +23,7 @@ class Trace:
     share : list of float
         Share of the oracles called to evaluate the dual: the multipliers of the others did not change.
     calls : list of int
-        Number of calls of oracles up to this iteration, including those for marginals and the like.
+        Number of calls of oracles up to this iteration.
     seconds : list of float
         Processor seconds up to this iteration.
 
@@ -90,32 +89,6 @@ class Trace:
             each.set(xlabel="iteration", ylabel=what)
             each.legend()
         return axes[0].figure
-
-
-def plot_duals(traces: Mapping[str, Trace], against: str = "iterations", axes: Any = None) -> Any:
-    """Plot the dual values of several traces by name, like the step sizes of figure 9; return the figure.
-
-    Parameters
-    ----------
-    traces : mapping of str to Trace
-    against : str
-        The horizontal axis: ``iterations``, ``calls`` or ``seconds``.
-    axes : matplotlib axes, optional
-
-    Raises
-    ------
-    ValueError
-        If ``against`` is none of these.
-    """
-    if against not in ("iterations", "calls", "seconds"):
-        raise ValueError(f"against is {against!r}; iterations, calls or seconds is expected")
-    axes = _axes(1)[0] if axes is None else axes
-    for name, trace in traces.items():
-        x = np.arange(1, len(trace) + 1) if against == "iterations" else trace[against]
-        axes.plot(x, trace.best_dual if against != "iterations" else trace.dual, label=name, linewidth=0.9)
-    axes.set(xlabel=against, ylabel="dual" if against == "iterations" else "best dual")
-    axes.legend()
-    return axes.figure
 
 
 def _axes(n: int) -> Any:

@@ -72,15 +72,6 @@ def test_the_lowest_versions_are_those_of_the_project():
     assert {each.replace(">=", "==") for each in wanted if ">=" in each} <= set(lines)
 
 
-def test_what_the_type_checker_ignores_is_named():
-    overrides = SETTINGS["tool"]["mypy"]["overrides"]
-    loose = [name for rule in overrides if rule.get("ignore_errors") for name in rule["module"]]
-    assert loose == sorted(set(loose))
-    assert all((SYSTEMS / f"{name.replace('.', '/')}.py").is_file() for name in loose)
-    for path in PACKAGE.rglob("*.py"):
-        assert not re.search(r"# type: ignore(?!\[[a-z-]+\])|# mypy:", path.read_text(encoding="utf-8")), path
-
-
 # -- the program -------------------------------------------------------------------------------------------------------
 
 

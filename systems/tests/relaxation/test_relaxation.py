@@ -1,4 +1,4 @@
-"""Laws of every method: weak duality at each iteration, monotone bounds, convergence, and certificates."""
+"""Laws of every step rule: weak duality at each iteration, monotone bounds, convergence, and certificates."""
 
 import functools
 import itertools
@@ -7,7 +7,7 @@ from fractions import Fraction
 import naive_relaxation as naive
 import numpy as np
 import pytest
-from relaxations import CONVERGENT, METHODS, WITHOUT_ROWS, draw_parts, draw_sentence, problem_of
+from relaxations import CONVERGENT, METHODS, draw_parts, draw_sentence, problem_of
 
 from nonproj.automata.general import general_automata
 from nonproj.dual.decoding import dual_decomposition
@@ -15,10 +15,10 @@ from nonproj.dual.options import DualOptions
 from nonproj_systems.parsing.oracles import AutomataOracle, TreeOracle
 from nonproj_systems.programs.linear_program import LinearOptions, linear_program
 from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
-from nonproj_systems.relaxation.oracles import Chain, Enumerated, Forced
+from nonproj_systems.relaxation.oracles import Chain, Enumerated
 from nonproj_systems.relaxation.primal import Completion
 from nonproj_systems.relaxation.problem import Problem
-from nonproj_systems.relaxation.solver import AGREED, CLOSED, EARLY, STALLED, Limits, solve
+from nonproj_systems.relaxation.solver import AGREED, CLOSED, EARLY, Limits, solve
 
 N = 7
 
@@ -64,11 +64,6 @@ def check_laws(found, relaxed, exact):
 @pytest.mark.parametrize("n_parts", [3, pytest.param(5, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", METHODS)
 def test_random_problems(name, n_parts, rows):
-    if rows and name in WITHOUT_ROWS:
-        parts, found, _, _ = references(0, n_parts, rows)
-        with pytest.raises(ValueError, match="does not support linear constraints; turn each into an oracle"):
-            solve(problem_of(parts, N, found), METHODS[name]())
-        return
     certified = 0
     for seed in range(10):
         parts, found, relaxed, exact = references(seed, n_parts, rows)
@@ -90,7 +85,7 @@ def test_some_relaxations_are_tight_and_some_are_not():
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("name", CONVERGENT)
 def test_the_bound_converges_to_the_optimum_of_the_linear_program(name, rows):
-    if rows and name not in ("1/sqrt(k)", "smoothing", "bundle"):
+    if rows and name != "1/sqrt(k)":
         return
     compared, (iterations, near) = 0, CONVERGENT[name]
     for seed in range(6):
@@ -112,8 +107,6 @@ def test_sentences(name, parts_name):
         check_laws(result, relaxed, exact)
         assert exact == pytest.approx(best_tree(space, scores), abs=1e-7)
         certified += result.certified
-        if name in ("smoothing", "admm", "bundle"):
-            assert result.dual_bound == pytest.approx(relaxed, abs=CONVERGENT[name][1])
     assert certified >= 3
 
 
@@ -131,17 +124,13 @@ def test_the_parsers_linear_program_is_that_of_the_listed_parts(seed):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_parsers_own_oracles(name):
-    """The compiled tree and automata; max-marginals of the tree by force, where they are needed."""
-    forced = name in ("coordinate", "simultaneous")
+    """The compiled tree and automata."""
     for seed in range(3):
         parts, n, space, scores, relaxed, exact = sentence_references(seed, "sibling")
         tree = TreeOracle(space.arcs, 0.5 * scores[:n])
         heads = AutomataOracle(space.arcs, general_automata(space, scores), 0.5 * scores[:n])
-        oracles = [Forced(tree), heads] if forced else [tree, heads]
-        result = solve(Problem(oracles, n), METHODS[name](), repair=Completion(), limits=Limits(200))
+        result = solve(Problem([tree, heads], n), METHODS[name](), repair=Completion(), limits=Limits(200))
         check_laws(result, relaxed, exact)
-        if name in ("smoothing", "admm", "bundle"):
-            assert result.dual_bound == pytest.approx(relaxed, abs=CONVERGENT[name][1])
         compiled = dual_decomposition(space, scores, DualOptions(max_iterations=400))
         assert result.primal_value <= compiled.bound + 1e-7 and compiled.score <= result.dual_bound + 1e-7
 
@@ -149,8 +138,6 @@ def test_the_parsers_own_oracles(name):
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("name", METHODS)
 def test_branch_and_bound_proves_the_optimum(name, rows):
-    if rows and name in WITHOUT_ROWS:
-        return
     split = 0
     for seed in range(10):
         parts, found, _, exact = references(seed, 5, rows)
@@ -234,25 +221,11 @@ def test_oracles_whose_multipliers_did_not_move_are_not_called():
     assert lazy.trace.share[0] == 1.0 and max(lazy.trace.share[1:]) == pytest.approx(2 / 3)
 
 
-def test_coordinate_descent_never_rises_and_may_stall():
-    stalled = 0
-    for seed in range(12):
-        parts, _, relaxed, _ = references(seed, 5, False)
-        for name in ("coordinate", "simultaneous"):
-            found = solve(problem_of(parts, N), METHODS[name](), limits=Limits(200))
-            assert (np.diff(found.trace.dual) <= 1e-9).all()
-            stalled += found.status == STALLED and found.dual_bound > relaxed + 1e-3
-    assert stalled >= 1
-
-
-@pytest.mark.parametrize(
-    "name, iterations, near",
-    [("1/sqrt(k)", 1500, 0.1), ("smoothing", 200, 1e-3), ("admm", 500, 1e-3), ("bundle", 200, 1e-3)],
-)
-def test_averaged_solutions_approach_an_optimum_of_the_linear_program(name, iterations, near):
+def test_averaged_solutions_approach_an_optimum_of_the_linear_program():
+    near = 0.1
     for seed in range(6):
         parts, _, relaxed, _ = references(seed, 3, False)
-        found = solve(problem_of(parts, N), METHODS[name](), limits=Limits(iterations, tolerance=-1.0))
+        found = solve(problem_of(parts, N), METHODS["1/sqrt(k)"](), limits=Limits(1500, tolerance=-1.0))
         if found.agreed:
             continue
         # Within a small box around the averages there is a solution as good as the optimum.
@@ -263,8 +236,7 @@ def test_averaged_solutions_approach_an_optimum_of_the_linear_program(name, iter
 
 
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", ["1/k", "coordinate"])
-def test_bounds_are_rounded_outward(name, exact):
+def test_bounds_are_rounded_outward(exact):
     """The optimum as a fraction, by enumeration: the bound is not below it by a single digit."""
     states = [list(labels) for labels in itertools.product(range(2), repeat=3)]
     for seed in range(20):
@@ -278,6 +250,6 @@ def test_bounds_are_rounded_outward(name, exact):
         )
         chains = [Chain(unary[j], pairwise[j]) for j in range(2)]
         problem = Problem([*chains, Enumerated(np.eye(2)[states].reshape(8, 6), listed)], 6)
-        method, limits = METHODS[name](), Limits(1 + seed)
+        method, limits = METHODS["1/k"](), Limits(1 + seed)
         found = branch_and_bound(problem, method) if exact else solve(problem, method, limits=limits)
         assert optimum <= Fraction(found.dual_bound) <= optimum + (Fraction(1, 10**9) if found.certified else 100)

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from relaxations import METHODS, draw_parts, problem_of
 
-from nonproj_systems.relaxation.coordinate import CoordinateDescent
 from nonproj_systems.relaxation.oracles import Enumerated
 from nonproj_systems.relaxation.problem import Problem, at_most, equal_to
 from nonproj_systems.relaxation.solver import Limits, solve
 from nonproj_systems.relaxation.steps import Constant, Polyak
 from nonproj_systems.relaxation.subgradient import Subgradient
-from nonproj_systems.relaxation.trace import Trace, plot_duals
+from nonproj_systems.relaxation.trace import Trace
 
 N = 7
 
@@ -91,17 +90,12 @@ def test_objectives_that_contradict_the_dual_raise():
         solve(problem, METHODS["1/sqrt(k)"](), repair=lambda proposal: (1.0, None))
 
 
-def test_methods_that_lack_what_they_need_raise():
+def test_rules_without_a_primal_value_and_limits_of_nothing_raise():
     plain = Problem([lambda u: (float(u.max()), np.eye(3)[u.argmax()], None)] * 2, 3)
-    for name, what in (("coordinate", "max_marginals"), ("smoothing", "marginals")):
-        with pytest.raises(TypeError, match=f"needs oracles with {what}; function, the left oracle, has none"):
-            solve(plain, METHODS[name]())
     with pytest.raises(ValueError, match="the step rule returned inf; .* there is no primal value yet"):
         solve(Problem(pair(), 3), Subgradient(Polyak()))
     with pytest.raises(ValueError, match="max_iterations is 0; 1 or more"):
         solve(plain, METHODS["1/k"](), limits=Limits(0))
-    with pytest.raises(ValueError, match="a variable is in two groups"):
-        solve(Problem(pair(), 3), CoordinateDescent([[0, 1], [1, 2]]))
 
 
 # -- traces ------------------------------------------------------------------------------------------------------------
@@ -112,14 +106,9 @@ def test_traces_are_plotted():
 
     matplotlib.use("Agg")
     parts, _ = draw_parts(1, 3, N)
-    traces = {name: solve(problem_of(parts, N), METHODS[name](), limits=Limits(30)).trace for name in ("1/k", "bundle")}
-    left, right = traces["1/k"].plot().axes
+    trace = solve(problem_of(parts, N), METHODS["1/k"](), limits=Limits(30)).trace
+    left, right = trace.plot().axes
     assert [line.get_label() for line in left.lines] == ["current dual", "current primal", "best dual", "best primal"]
-    assert left.lines[2].get_ydata().tolist() == traces["1/k"].best_dual.tolist()
-    assert len(right.lines[0].get_ydata()) == len(traces["1/k"])
-    for against in ("iterations", "calls", "seconds"):
-        (axes,) = plot_duals(traces, against).axes
-        assert axes.get_xlabel() == against and len(axes.lines) == 2
-    with pytest.raises(ValueError, match="against is 'words'; iterations, calls or seconds is expected"):
-        plot_duals(traces, "words")
+    assert left.lines[2].get_ydata().tolist() == trace.best_dual.tolist()
+    assert len(right.lines[0].get_ydata()) == len(trace)
     assert Trace().best_dual.tolist() == [] and len(Trace()) == 0

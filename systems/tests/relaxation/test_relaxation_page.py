@@ -18,8 +18,8 @@ BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL
 
 def test_the_page_runs_and_prints_what_it_shows(tmp_path, monkeypatch):
     names = run_page("systems/docs/relaxation.md", tmp_path, monkeypatch)
-    assert len(BLOCKS) == 5
-    assert {path.name for path in tmp_path.iterdir()} == {"relaxation.png", "methods.png"}
+    assert len(BLOCKS) == 4
+    assert {path.name for path in tmp_path.iterdir()} == {"relaxation.png"}
     # The claim itself, by enumeration.
     import itertools
 

@@ -26,9 +26,6 @@ GRAMMAR = [
 LEXICAL = {(3, "D"): 1.0}
 """The score of the rule D -> some."""
 
-LEXICAL = {(3, "D"): 1.0}
-"""The score of the rule D -> some."""
-
 UNARY = {(1, "N"): 1.0, (2, "V"): 1.0, (3, "D"): 8.0, (4, "A"): 8.0, (5, "N"): 2.0, (2, "A"): -9.0, (2, "D"): -9.0}
 BIGRAMS = {("N", "V"): 0.5, ("A", "N"): 0.5}
 """A tagger that prefers N V D A N, and A N D A N when it has to pay for N and V."""
@@ -134,9 +131,10 @@ def test_figure_14_alternates_between_the_two_halves_of_a_fractional_solution():
     assert found.trace.dual[0] == pytest.approx(3.0, abs=1e-12)
     assert found.trace.dual[-1] == pytest.approx(2.06, abs=0.005)
     assert not found.certified
-    # min L(u) = 2, and the averages are the fractional solution of section 9.3.
-    assert solve(figure_12(), METHODS["bundle"]()).dual_bound == pytest.approx(2.0, abs=1e-6)
-    assert solve(figure_12(), METHODS["admm"]()).average == pytest.approx([0.5, 0.5, 0, 0.5, 0.5, 0], abs=1e-4)
+    # min L(u) = 2, and the averages tend to the fractional solution of section 9.3.
+    longer = solve(figure_12(), METHODS["1/sqrt(k)"](), limits=Limits(3000))
+    assert longer.dual_bound == pytest.approx(2.0, abs=1e-2)
+    assert longer.average == pytest.approx([0.5, 0.5, 0, 0.5, 0.5, 0], abs=2e-2)
 
 
 @pytest.mark.parametrize("step", [1.5, 2.0])

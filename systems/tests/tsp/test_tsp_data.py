@@ -14,16 +14,6 @@ ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "systems" / "data_scripts" / "tsplib.py"
 
 
-@pytest.fixture(scope="module")
-def tsplib() -> Path:
-    """The folder of TSPLIB instances, next to that of the treebanks."""
-    treebanks = os.environ.get("NONPROJ_TREEBANKS")
-    folder = Path(treebanks.split(os.pathsep)[0]).parent / "tsplib" if treebanks else ROOT.parent / "shared" / "tsplib"
-    if not folder.is_dir():
-        pytest.skip(f"no instances in {folder}")
-    return folder
-
-
 def run(*arguments):
     environment = {key: value for key, value in os.environ.items() if key != "NONPROJ_TREEBANKS"}
     command = [sys.executable, str(SCRIPT), *map(str, arguments)]

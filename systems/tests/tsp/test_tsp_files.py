@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 from pathlib import Path
 
@@ -20,16 +19,6 @@ from nonproj_systems.tsp.instance import FORMATS, make_instance, read
 from nonproj_systems.tsp.solver import solve
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="session")
-def tsplib() -> Path:
-    """The folder of TSPLIB instances, next to that of the treebanks."""
-    treebanks = os.environ.get("NONPROJ_TREEBANKS")
-    folder = Path(treebanks.split(os.pathsep)[0]).parent / "tsplib" if treebanks else ROOT.parent / "shared" / "tsplib"
-    if not folder.is_dir():
-        pytest.skip(f"no instances in {folder}")
-    return folder
 
 
 def parse(text):
