@@ -17,7 +17,7 @@ import sacrebleu
 
 from nonproj_systems.translation.decoding import decode
 from nonproj_systems.translation.instance import Instance, score_derivation
-from nonproj_systems.translation.model import TranslationModel, train
+from nonproj_systems.translation.model import WEIGHTS, TranslationModel, train
 from nonproj_systems.translation.stack import decode_by_stacks
 from nonproj_systems.translation.text import detokenize, read_lines, read_pairs
 from nonproj_systems.translation.tuning import tune
@@ -112,6 +112,7 @@ def page(rows: dict[str, list[Row]], model: Row, references: list[str]) -> str:
         summary=summary(exact),
         lengths=by_length(exact),
         errors=search_errors(rows, bleu),
+        weights=table(["weight", "value"], [[name, f"{model[name]:g}"] for name in WEIGHTS]),
         bleu=bleu["exact"],
         **model,
     )
@@ -194,6 +195,8 @@ mean. BLEU is that of `sacrebleu`, lower-cased.
 
 Trained on {pairs} pairs in {train_seconds:.0f} processor seconds, tuned on the first {tuned_on} pairs of the validation
 part in {tune_seconds:.0f}; BLEU there, on tokens, {val_bleu:.2f}. BLEU on the test set: {bleu}.
+
+{weights}
 
 ## Differences from the paper
 
