@@ -2,9 +2,9 @@
 
     python data_scripts/fetch.py multilingual [TREEBANK ...] --out data
 
-At most `WORDS` words of each training file are taken, those of small ones twice.  What belongs to one treebank alone is
-left out: XPOS, subtypes of labels, multiword tokens.  So are the sentences of development and test files, and a tenth
-of each training file: a treebank's own model, which starts from this encoder, learns confidence from them.
+At most `WORDS` words of each training file are taken, those of small ones twice.  XPOS, subtypes of labels and
+multiword tokens are left out, and so are the sentences of development and test files, and a tenth of each training
+file: a treebank's own model, which starts from this encoder, learns confidence from them.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ OTHERS = ("systems/pyproject.toml", "workbench/pyproject.toml")
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:
-    """Return what does not fit to a tag, a line each."""
+    """Return the mismatches with a tag, a line each."""
     version = _project(root / "pyproject.toml")["version"]
     found = [] if tag == f"v{version}" else [f"the tag is {tag}; pyproject.toml: v{version}"]
     for name in OTHERS:
@@ -50,7 +50,7 @@ def _project(path: Path) -> dict:
 
 
 def _problems_of_changelog(text: str) -> list[str]:
-    """Return what is wrong with the date of the first section."""
+    """Return the error in the date of the first section."""
     heading = next(line for line in text.splitlines() if line.startswith("## "))
     try:
         datetime.date.fromisoformat(heading.rpartition(", ")[2])

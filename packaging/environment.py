@@ -42,7 +42,7 @@ class Package(NamedTuple):
 
 
 def package_of(wheel: Path) -> Package:
-    """Return what the metadata of a wheel says."""
+    """Return the metadata of a wheel."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
         headers = BytesHeaderParser().parsebytes(archive.read(name))

@@ -64,7 +64,7 @@ def decode_second(
 def _fill_gains(
     candidates: Int32s, modifier: Int32s, z_score: Float64s, grandparents: Int32s, scores: Float64s, gain: Float64s
 ) -> None:
-    """Fill what choosing each candidate modifier is worth under up to four grandparents, the last one repeated.
+    """Fill the gain of each candidate modifier under up to four grandparents, the last one repeated.
 
     ``scores`` are those of the grandparent parts, for each grandparent one for each candidate.
     """

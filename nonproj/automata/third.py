@@ -147,7 +147,7 @@ def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
 def fill_gains(
     arcs: ArcSpace, start: Int64s, scores: Float64s, z_score: Float64s, h: int, arc: int, gain: Float64s
 ) -> None:
-    """Fill what choosing each candidate modifier adds under the grandparent of an arc, -1 for none."""
+    """Fill the gain of each candidate modifier under the grandparent of an arc, -1 for none."""
     out, modifier, first, end = arcs.out, arcs.modifier, arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
     if arc < 0:
         for j in range(first, end):

@@ -144,7 +144,7 @@ def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float,
     moved : ndarray of shape (N,), float64
         The constants.
     beta, tau : float
-        The tree's share, and what of the rest goes to the automaton of the arc's head: all without grandparents.
+        Share of the tree, and share of the rest for the automaton of the arc's head: all without grandparents.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def new_workspace(arcs: ArcSpace, starts: PartStarts) -> Workspace:
 
 @kernel
 def _new_table_workspace(arcs: ArcSpace, tables: HeadAutomata | None) -> TableWorkspace | None:
-    """Return what automata given as tables need; None if there are none."""
+    """Return the workspace of automata given as tables; None if there are none."""
     if tables is None:
         return None
     half, paths = new_paths(arcs, tables)

@@ -88,7 +88,7 @@ def warm_ups() -> list[Callable[[], None]]:
 
 
 def _load(entry: EntryPoint) -> Any:
-    """Return what an entry point refers to."""
+    """Return the object that an entry point names."""
     try:
         return entry.load()
     except (ImportError, AttributeError) as error:

@@ -62,7 +62,7 @@ class Treebanks:
 
 
 def list_broken(counts: ParseLog, hint: str = "") -> None:
-    """Write the error of each malformed unit, and its lines; ``hint`` follows the number of those that are too many."""
+    """Write the error of each malformed unit, and its lines; ``hint`` follows the number of unlisted ones."""
     for unit in counts.broken:
         lines = f"line {unit.first}" if unit.first == unit.last else f"lines {unit.first} to {unit.last}"
         log.error("%s", one_line(f"{unit.error()} ({lines})"))

@@ -4,7 +4,7 @@ The trainer fits a list of components in their order.  Each gets the corpus, as 
 and a context: the options, and what these components have learnt.  A component of your own is a subclass of `Component`
 with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as in ``examples/word_classes.py``, from
 which ``examples/gloss.py`` inherits them.  Ours obey the same protocol.
-What they score, by which templates, inference and loss, is in one module each.
+The module of each has its score, templates, inference and loss.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class Component(Fitted):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
-        """Return what was learnt from a corpus: an instance, or ``Fitted()`` if there is nothing to learn."""
+        """Learn from a corpus; return an instance, or ``Fitted()`` if there is nothing to learn."""
         raise NotImplementedError
 
     @classmethod
@@ -220,7 +220,7 @@ class Component(Fitted):
 
     @classmethod
     def pack(cls, corpus: Corpus) -> dict[str, np.ndarray]:
-        """Return what `extend` has added to the corpus, as arrays of a checkpoint."""
+        """Return the additions of `extend` to the corpus, as arrays of a checkpoint."""
         return {}
 
 

@@ -80,7 +80,7 @@ class Checkpoint:
         return context.having(unfinished=UnfinishedFit(state, partial(self._save, component.name, corpus, context)))
 
     def end(self, component: type[Component], corpus: Corpus, context: FitContext) -> None:
-        """Write what has been fitted, unless the checkpoint has more.
+        """Write the fitted components, unless the checkpoint has more.
 
         The last component writes its own checkpoint after each epoch: training can then be continued for more epochs.
         """
@@ -114,7 +114,7 @@ class Checkpoint:
 
 
 def averaged_epochs(done: int, first: int) -> int:
-    """Return how many epochs an average comprises after ``done`` epochs, if it is restarted before epoch ``first``.
+    """Return the number of epochs in an average after ``done`` epochs, if it is restarted before epoch ``first``.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
 
 The second parser, with components of its own, learns from all but some blocks of sentences, from one copy of each and
-in fewer epochs, and parses these.  Strings that occur only there are unknown to it.  What is known about each of
-the words that it parses (`nonproj.confidence.evidence`), and whether head and label are right, is what the classifier
-learns from: additive models by logistic regression (`nonproj.learning.additive`).
+in fewer epochs, and parses these.  Strings that occur only there are unknown to it.  The classifier learns from the
+evidence about each word that it parses (`nonproj.confidence.evidence`), and from whether head and label are right:
+additive models by logistic regression (`nonproj.learning.additive`).
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def vocabulary_of(start: Model) -> Vocabulary:
 
 
 def history_of(start: Model) -> dict[str, Any]:
-    """Return what a model has learnt from, for the history of one that continues it."""
+    """Return sizes and names of a model's training data, for the history of one that continues it."""
     history, before = start.meta, record(start.meta, "continued")
     data = record(history, "data")
     own = f"{data.get('name') or data.get('train_file') or 'not named'} ({data.get('licence') or 'licence unknown'})"

@@ -35,7 +35,7 @@ RELATED_TAGS = "related_tags"
 """The array of a checkpoint that holds the tags of related treebanks."""
 
 TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER = "tags_together", "heads_together", "labels_together"
-"""The names, in the training history, of what related treebanks are worth for tags, for heads and for labels."""
+"""Keys of the gains in tags, heads and labels by related treebanks in the training history."""
 
 
 log = logging.getLogger("nonproj")
@@ -103,7 +103,7 @@ def with_whole_trees(corpus: Corpus, context: FitContext) -> tuple[Corpus, FitCo
 
 
 def compare_labels(corpus: Corpus, context: FitContext) -> RelatedGain | None:
-    """Return what related treebanks are worth for labels, by whole trees; None if there is nothing to compare."""
+    """Return the gain in labels by related treebanks, by whole trees; None if there is nothing to compare."""
     labelled = any(set(sentence.labels) - {"_"} for sentence in corpus.auxiliary.sentences)
     if not labelled or not context.config.labeler.epochs or len(context.vocabulary.labels) < 2:
         return None
@@ -111,7 +111,7 @@ def compare_labels(corpus: Corpus, context: FitContext) -> RelatedGain | None:
 
 
 def as_learnt(corpus: Corpus, related: Sequence[Sentence], context: FitContext) -> Corpus:
-    """Return the corpus with related treebanks as they are learnt from: without what does not help."""
+    """Return the corpus with related treebanks as they are learnt from: without columns that do not help."""
     names = TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER
     tags, heads, labels = (record(context.meta, name).get("helps", True) for name in names)
     if not (heads and labels):

@@ -34,7 +34,7 @@ class LabelerComponent(TableComponent):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
-        """Return what related treebanks are worth for labels, by labelers that have not seen a sentence.
+        """Return the gain in labels by related treebanks, by labelers that have not seen a sentence.
 
         They label gold trees, and learn in half of the epochs.
         """

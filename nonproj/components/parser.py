@@ -77,7 +77,7 @@ class ParserComponent(TableComponent):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
-        """Return what related treebanks are worth for heads, by parsers that have not seen a sentence.
+        """Return the gain in heads by related treebanks, by parsers that have not seen a sentence.
 
         They score arcs only, without labels and without pruning.
         """

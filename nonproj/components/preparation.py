@@ -131,7 +131,7 @@ def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool
 
 
 def load_files(config: Config, sentences: Sequence[Sentence], start: Model | None) -> TrainingFiles:
-    """Return what is in the files that options name, or in a model that is continued."""
+    """Return the contents of the files that options name, or those of a model that is continued."""
     if start:
         return TrainingFiles(start.templates, start.loaded(Clusters), start.loaded(PieceVectors))
     templates, clusters = load_features(config, len(label_set(sentences)) > 1)
@@ -167,7 +167,7 @@ def vectors_folder(name: str) -> Path | None:
 
 
 def facts_of(vectors: WordVectors | PieceVectors, name: str) -> dict[str, Any]:
-    """Return what the card says of word vectors."""
+    """Return the facts about word vectors for the card."""
     found: dict[str, Any] = {"name": Path(name).name}
     if isinstance(vectors, WordVectors):
         return found | {"words": len(vectors.words)}

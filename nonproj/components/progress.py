@@ -14,7 +14,7 @@ _INTERVAL = 0.5
 """Seconds between two updates of the line."""
 
 _PRIOR = 0.1
-"""Share of the expected time by which it counts against what has been measured."""
+"""Weight of the expected time against the measured time, as a share of the former."""
 
 
 def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float]:

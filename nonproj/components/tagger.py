@@ -111,7 +111,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain | None:
-        """Return what related treebanks are worth, by taggers that have not seen a sentence; None without these."""
+        """Return the gain in tags by related treebanks, by taggers that have not seen a sentence, if there are any."""
         sentences, others = where(corpus.sentences, ~np.array(lack_tags(corpus.sentences))), corpus.auxiliary.sentences
         folds, seed = min(context.config.tagger.folds, len(sentences)), context.config.seed
         if folds < 2 or not auxiliary_for_tagger(others, sentences, sentences, seed):
@@ -140,7 +140,7 @@ def unpacked(corpus: Corpus, context: FitContext, saved: Model) -> Corpus:
 
 
 def _right_tags(gold: Sentence, found: Sentence) -> int:
-    """Return how many words have the right UPOS, XPOS and features."""
+    """Return the number of words with the right UPOS, XPOS and features."""
     pairs = zip(gold.rows, found.rows, strict=True)
     return sum(own[UPOS : FEATS + 1] == other[UPOS : FEATS + 1] for own, other in pairs)
 

@@ -1,7 +1,7 @@
 """Training of a whole model: a loop over its components, each of which learns from a corpus that earlier ones have
 prepared.
 
-What a component learns, and from what, is in its own module; this one knows their order.
+The module of a component has its examples and learner; this one has their order.
 """
 
 from __future__ import annotations

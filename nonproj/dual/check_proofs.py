@@ -479,7 +479,7 @@ def kept_arcs(problem: Problem, lost: Any) -> frozenset[Arc]:
 
 
 def least_paid(problem: Problem, kept: frozenset[Arc], kind: Kind) -> int | None:
-    """Return what trees of a kind over the arcs that are kept pay at least; None if there are none.
+    """Return the least payment of the trees of a kind over the arcs that are kept; None if there are none.
 
     Crossed arcs pay their costs, and one that crosses one of them pays, too; where no arc is known, any two that cross.
     """
@@ -507,7 +507,7 @@ def bounds_of_set(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Sh
 
 
 def check(record: dict[str, Any]) -> Verdict:
-    """Return what a proof proves; raise `Refused` if it does not prove what it claims."""
+    """Return the verdict on a proof; raise `Refused` if it does not prove its claim."""
     trees, pairs = record["trees"], record["multipliers"]
     for tree in trees:
         require_fields(tree, TREE)
@@ -646,7 +646,7 @@ def kind_of(about: dict[str, Any]) -> str:
 
 
 def describe(verdict: Verdict) -> str:
-    """Return what is proved, in words."""
+    """Return a verdict in words."""
     if verdict.status == "open":
         return "no proof is claimed"
     proved, over = "optimal" if verdict.status == "optimal" else f"optimal within {verdict.within:.2g}", "all arcs"

@@ -1,4 +1,4 @@
-"""Costs of crossed arcs: what a tree pays for each of its arcs that another one crosses.
+"""Costs of crossed arcs: a tree pays for each of its arcs that another one crosses.
 
 An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
 words, the two share a point that is no end of both.  Arcs from the root count.  A tree is non-projective if and only if
@@ -68,7 +68,7 @@ class CrossingCosts:
         return self._crossed_among(np.flatnonzero(tree[self.modifier] == self.head))
 
     def _crossed_among(self, arcs: Int64s) -> Int64s:
-        """Return those of some arcs that another one of them crosses."""
+        """Return the arcs among some that another one of them crosses."""
         return arcs[crossed(self.head[arcs], self.modifier[arcs])]
 
     def payments(self, tree: Int32s) -> list[float]:
@@ -76,7 +76,7 @@ class CrossingCosts:
         return [] if is_projective(tree) else self.costs[self.crossed(tree)].tolist()
 
     def of(self, tree: Int32s) -> float:
-        """Return the sum of what a tree pays."""
+        """Return the payment of a tree."""
         key = tree.tobytes()
         if key not in self._paid:
             self._paid[key] = math.fsum(self.payments(tree))
@@ -98,7 +98,7 @@ class CrossingCosts:
         return self._crossed_among(np.flatnonzero(keep)[count[self.modifier[keep]] == 1])
 
     def least(self, keep: Bools, crossed: Sequence[int]) -> float:
-        """Return what trees over some arcs pay at least if the given arcs are crossed in them, or if any are.
+        """Return the least payment of trees over some arcs in which the given arcs, or any, are crossed.
 
         Infinity if there is no such tree.
         """
@@ -124,7 +124,7 @@ class CrossingCosts:
         )
 
     def over(self, arcs: ArcSpace) -> CrossingCosts:
-        """Return what trees over some of the arcs pay."""
+        """Return the costs of some of the arcs."""
         size = len(arcs.start)
         order = self.modifier.astype(np.int64) * size + self.head
         places = np.searchsorted(order, arcs.modifier.astype(np.int64) * size + arcs.head)
@@ -141,7 +141,7 @@ def _cheapest_to_left(least: Float64s) -> Float64s:
 
 
 def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, projective: bool) -> CrossingCosts | None:
-    """Return what trees over arcs pay, None if nothing.
+    """Return the costs of crossed arcs; None if trees pay nothing.
 
     Parameters
     ----------

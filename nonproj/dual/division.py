@@ -27,7 +27,7 @@ class SearchTask(NamedTuple):
     crossing: CrossingCosts | None
 
     def payment(self, tree: Int32s) -> float:
-        """Return what a tree pays for crossed arcs."""
+        """Return the payment of a tree for crossed arcs."""
         return self.crossing.of(tree) if self.crossing else 0.0
 
     def owes(self, node: Node) -> bool:

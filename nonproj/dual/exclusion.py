@@ -106,7 +106,7 @@ def _exclude(
 
 
 LOSS_WORK = 3
-"""Work of what automata lose by arcs, forward and backward, in that of decoding them."""
+"""Work of the automata's losses by arcs, forward and backward, in units of decoding them."""
 
 
 class InclusionBounds(NamedTuple):

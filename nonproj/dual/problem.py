@@ -189,7 +189,7 @@ class Problem(ABC):
 
     @cached_property
     def gain_error(self) -> float:
-        """A bound of the rounding error of what a word gains where it moves."""
+        """Bound on the rounding error of the gain of a word that moves."""
         # Four automata, each with at most one part of a type for each word and at both ends of its modifiers.
         terms = 4 * (PART_TERMS + 1) * self.n_nodes
         return ROUNDOFF * terms * terms * float(np.abs(self.instance.scores).max(initial=0.0))
@@ -197,7 +197,7 @@ class Problem(ABC):
     def as_decoded(self, tree: Int32s, certificate: Certificate, effort: Effort, paid: float = 0.0) -> Decoded:
         """Return a tree with its certificate, its score and bound under the problem's own scores.
 
-        ``paid`` is what was subtracted from its score.
+        ``paid`` was subtracted from its score.
         """
         own, (score, bound, agreed, certified) = self.own, certificate
         if own is not None and score == -np.inf:  # automata have rejected every tree
@@ -222,7 +222,7 @@ def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
 
 
 def bonus_of(parts: PartSpace, scores: Float64s, scale: float) -> float:
-    """Return an upper bound on what one more modifier can change a score by, its arc included."""
+    """Return an upper bound on the change of a score by one more modifier, its arc included."""
     bonus = scale
     for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
         own = scores[begin:end]

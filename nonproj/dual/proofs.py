@@ -184,7 +184,7 @@ def _tree(
 
 
 class _Shares:
-    """The shares of the scores of arcs that automata have in the sets of trees where a search ended."""
+    """Shares of the automata in the scores of arcs, for each set of trees at which a search ended."""
 
     def __init__(self, found: SearchResult, parts: PartSpace):
         self.above, self.many = "grandparent" in parts.names, len(parts.names) > 1

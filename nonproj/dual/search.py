@@ -291,7 +291,7 @@ class _Search:
         self.push(part_of(task, node, node.keep, node.bound, node.branch, iterations))
 
     def improve(self, tree: Int32s) -> None:
-        """Add what local search makes of a tree, unless that is known."""
+        """Add the tree that local search finds from a tree, unless the latter has been improved before."""
         problem = self.task.problem
         if tree.tobytes() in self.improved:
             return

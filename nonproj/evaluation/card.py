@@ -165,7 +165,7 @@ def _file(name: object, digest: object) -> str:
 
 
 def _size(texts: dict[str, Any]) -> str:
-    """Return the size of what was learnt from."""
+    """Return the size of training texts."""
     return ", ".join(counted(texts.get(f"{noun}s", "?"), noun) for noun in ("sentence", "word"))
 
 
@@ -216,7 +216,7 @@ def _changed(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _related(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what the related treebanks are, and what is learnt from them."""
+    """Yield the rows of the card about related treebanks."""
     if related := training.get("related"):
         yield "and on", f"{_size(related)} of related treebanks: {related.get('treebanks', 'not named')}"
     for what in ("tags", "heads", "labels"):

@@ -68,7 +68,7 @@ def evaluate_parser(
 
 
 def given_input(parser: Parser) -> str:
-    """Return what a parser is given of the gold file, in words, for tables of figures."""
+    """Return the input that a parser gets from the gold file, in words, for tables of figures."""
     if parser.loaded.analyzer is None or parser.request.tags == "none":
         return "given: words, sentences and tags"
     if parser.request.tags == "all":

@@ -27,7 +27,7 @@ METRICS = (
 """The metrics of the shared task, in the order of its table."""
 
 ENHANCED = ("ELAS", "EULAS")
-"""Those of enhanced graphs, of the shared task of IWPT 2021, for files that have them.
+"""The metrics of enhanced graphs, of the shared task of IWPT 2021, for files that have them.
 
 The script leaves out arcs from empty nodes, which the shared task has collapsed before."""
 

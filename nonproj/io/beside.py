@@ -1,7 +1,7 @@
 """Files whose names are derived from one that the user has typed: links are not followed.
 
-Whoever unpacks an archive into a folder has not looked at each name in it, and a command that writes ``m.log`` beside
-``m``, or ``sub/a.conllu`` in a folder, must not write elsewhere.
+An unpacked archive may contain links.  A command that writes ``m.log`` beside ``m``, or ``sub/a.conllu`` in a folder,
+must not write elsewhere.
 """
 
 from __future__ import annotations

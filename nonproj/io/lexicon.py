@@ -1,4 +1,4 @@
-"""Lexicons that users write: tokens, their words, and what is known of these.
+"""Lexicons that users write: tokens, their words, and tags and lemmas of these.
 
 A lexicon is CoNLL-U, whose heads are ignored; a table, whose first line names its columns, separated by tabs; or a list
 of tokens, one a line.  Comments begin with a hash and a blank.
@@ -33,7 +33,7 @@ _CONLL = re.compile(r"# global\.columns|[0-9]+(-[0-9]+)?\t")
 
 
 class LexiconWord(NamedTuple):
-    """A word and what is known of it; ``_`` leaves a column open."""
+    """A word with its columns; ``_`` leaves a column open."""
 
     form: str
     lemma: str = "_"
@@ -130,9 +130,9 @@ def _rows_of_conll(lines: list[str], name: str) -> _Rows:
 
 
 def _rows_of_table(lines: list[tuple[int, str]], name: str) -> _Rows:
-    """Yield the same of a table with a header, or of a list of tokens.
+    """Yield the rows of a table with a header, or of a list of tokens.
 
-    Where a token has several words, blanks separate what is known of each.
+    Blanks separate the values of several words of a token.
     """
     table = [(number, [cell.strip() or "_" for cell in line.split("\t")]) for number, line in lines]
     number, header = table.pop(0) if table and len(table[0][1]) > 1 else (0, list(COLUMNS[:1]))

@@ -47,7 +47,7 @@ WORD_FIELDS = {
     "start": int,
     "end": int,
 }
-"""The other columns and their types.  What is absent (``_``) is missing, but for the column FORM.
+"""The other columns and their types.  Absent values (``_``) are missing, except in the column FORM.
 
 The last four are about the token of the text, which the words of a multiword token share: its form; false where no
 space follows it; and its first character and the one after its last, if the file has them (``TokenRange``)."""

@@ -86,7 +86,7 @@ class KernelCache:
 
 
 def _pack(compiled: Any) -> tuple[Any, ...]:
-    """Return what is saved: empty functions replace the bitcode for linking, of which only the names are needed."""
+    """Return the saved form: empty functions replace the bitcode for linking, of which only the names are needed."""
     (name, kind, (machine_code, _)), function, *rest = compiled._reduce()
     names = function.llvm_func_name, function.llvm_cpython_wrapper_name
     empty = _binding.parse_assembly("".join(f'define void @"{each}"() {{ ret void }}\n' for each in names))

@@ -109,7 +109,7 @@ compiling = _Compiling()
 
 @cache
 def _linker() -> Callable[..., Any] | None:
-    """Return what links kernels into those that call them; None if numba's private parts are not what that needs."""
+    """Return the linker of kernels into their callers; None if numba's private parts are not those that it needs."""
     if os.environ.get(PLAIN):
         return None
     try:

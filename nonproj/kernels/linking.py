@@ -64,7 +64,7 @@ class Kernel(CPUDispatcher):
         return self._linked.get_call_template(tuple(map(types.unliteral, args)), kws)
 
     def get_overload(self, signature: Any) -> Any:
-        """Return what stands for the function in the code of another kernel."""
+        """Return the overload that calls the function in the code of another kernel."""
         assert self._linked is not None
         return self._linked.get_overload(signature)
 

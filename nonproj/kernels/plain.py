@@ -22,7 +22,7 @@ _njit: Callable[..., Any] = numba.njit
 
 
 def compile_plainly(function: Callable[..., Any], find: Callable[[], Folders]) -> Any:
-    """Return a function that numba compiles on first use, cached if numba's cache is what is needed.
+    """Return a function that numba compiles on first use, cached if numba's cache can be used.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Numba's settings: those that compiled code depends on, and processes that take none from the current folder.
+"""Numba's settings: a digest of those that affect compiled code, and none from the current folder.
 
 Numba reads the file ``.numba_config.yaml`` in the current folder when it is imported, and again at each compilation.
-Somebody's own Python keeps that.  But the current folder of a command may hold untrusted data, and among the settings
-are files that numba writes to.  Numba has no option against the file, whose settings only environment variables
-override, one by one; it never opens it, though, if it finds no YAML library when it is imported.
+A user's own Python keeps that.  But the current folder of a command may hold untrusted data, and the settings name
+files that numba writes to.  Numba has no option that disables the file, but does not open it if it finds no YAML
+library when it is imported.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 They are compiled for a baseline processor, `CPU` with `FEATURES`, and are used if the processor has these features, and
 if everything that the compiled code depends on is the same: the sources of kernels, the versions of Python, numba and
-numpy, and numba's settings.  Otherwise, and for other argument types, kernels are compiled as usual.  Those in the
-user's own folder, for the processor at hand, come first.  ``packaging/kernels.py`` makes the package.
+numpy, and numba's settings.  Otherwise, and for other argument types, kernels are compiled as usual.  Kernels in
+the user's own folder, for the processor at hand, come first.  ``packaging/kernels.py`` makes the package.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TARGET = (_binding.get_process_triple(), CPU, ",".join(f"+{feature}" for feature
 
 
 def describe(digest: str) -> dict[str, Any]:
-    """Return the description of kernels for this system, given the digest of what else the code depends on."""
+    """Return the description of kernels for this system, given the digest of the code's other dependencies."""
     return {"target": list(TARGET), "digest": digest}
 
 

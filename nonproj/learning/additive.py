@@ -74,7 +74,7 @@ def _regression(design: np.ndarray, right: np.ndarray, strength: float) -> tuple
 
 
 def _calibration(odds: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return by what log-odds are multiplied, and what is then added: most likely, and near 1 and 0 if in doubt.
+    """Return the most likely factor and shift of log-odds, which are near 1 and 0 if in doubt.
 
     Examples
     --------

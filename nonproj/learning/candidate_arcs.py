@@ -55,7 +55,7 @@ def training_arcs(
 
 
 def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
-    """Return how many of the arcs are gold."""
+    """Return the number of gold arcs."""
     return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
 
 

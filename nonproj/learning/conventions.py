@@ -1,7 +1,7 @@
 """Sentences of related treebanks in the conventions of a treebank.
 
-Treebanks of one language differ in which features a word has, in XPOS and in subtypes of labels.  What differs
-systematically is found by a tagger of the treebank: where it gives most words with the same tag of a related treebank
+Treebanks of one language differ in which features a word has, in XPOS and in subtypes of labels.  Systematic
+differences are found by a tagger of the treebank: where it gives most words with the same tag of a related treebank
 the same feature, which they lack there, or gives most of them no value of an attribute that they have, the tag is
 changed.  A value that also occurs in the treebank is kept, because people have annotated it, and the tagger guesses.
 """

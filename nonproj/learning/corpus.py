@@ -28,7 +28,7 @@ def trees_of(sentences: Sequence[Sentence]) -> list[Int32s]:
 
 
 def sentences_per_epoch(auxiliary: Sequence[Sentence], words: float) -> int:
-    """Return how many auxiliary sentences an epoch takes, about as many as have this number of words.
+    """Return the number of auxiliary sentences in an epoch that have about this number of words.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class Corpus:
         return self.having(auxiliary=replace(self.auxiliary, sentences=sentences, **changes))
 
     def subset(self, chosen: np.ndarray) -> Corpus:
-        """Return the same sentences, of which those with the chosen numbers, in ascending order, are learnt from."""
+        """Return the corpus with only the sentences of the chosen numbers, in ascending order, to learn from."""
         return self.having(chosen=chosen)
 
     def single_copies(self, turn: int) -> np.ndarray:

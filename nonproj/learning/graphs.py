@@ -31,7 +31,7 @@ log = logging.getLogger("nonproj")
 
 
 def with_graphs(sentences: Iterable[Sentence]) -> list[Pair]:
-    """Return those sentences that have a tree and a graph, with their graphs; warn of malformed graphs."""
+    """Return the sentences that have a tree and a graph, with their graphs; warn of malformed graphs."""
     found = list[Pair]()
     for sentence in sentences:
         try:

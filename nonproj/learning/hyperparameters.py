@@ -162,11 +162,11 @@ class GraphHyperparameters:
     Attributes
     ----------
     min_words : int
-        Words whose arcs differ from the tree's, without which no graphs are learnt.
+        Minimum number of words whose arcs differ from the tree's; with fewer, no graphs are learnt.
     templates : int
         Maximum number of templates of the labels of a path.
     plain : int
-        A label with this number of arcs, all of which are in the graphs, too, needs no classifier.
+        Minimum number of arcs of a label without a classifier, all of which are in the graphs, too.
     sentences : int
         Maximum number that the classifier learns from.
     bits : int

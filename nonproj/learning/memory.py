@@ -1,7 +1,8 @@
 """Memory that a component has freed in training, returned to the system.
 
-The C library keeps freed arrays of up to 32 MiB for later ones.  Those of one component rarely fit those of the next,
-so without this a training would take the memory of its components together, not that of the largest.
+The C library keeps freed arrays of up to 32 MiB for later ones.  Arrays of one component rarely fit into the
+freed ones of another, so without this a training would take the memory of its components together, not that of the
+largest.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class TrainableArcNetwork:
         return self.gradient(batch, self.inputs(batch, left_out), dropout)
 
     def inputs(self, batch: ArcBatch, dropped: np.ndarray) -> NetworkInputs:
-        """Return what the network is given, without what is dropped: see `nonproj.scoring.word_rows.word_rows`."""
+        """Return the inputs of the network, without dropped rows: see `nonproj.scoring.word_rows.word_rows`."""
         tokens = batch.tokens
         items = SparseRows(*_arc_rows(batch.head, batch.modifier, batch.from_root, tokens.n_nodes))
         words, vectors = word_rows(self.columns, self.index, tokens, dropped), None

@@ -48,7 +48,7 @@ class PartExample(NamedTuple):
 def examples_of(corpus: Corpus, parts: tuple[str, ...]) -> Sequence[PartExample]:
     """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time.
 
-    What completes a partial tree is kept.
+    The completions of partial trees are kept.
     """
     types, numbers = part_set(parts), corpus.numbers
 

@@ -27,7 +27,7 @@ FETCHED = Path("data", "encoders")
 
 MOST_PIECES = 120_000
 DIMENSIONS = 50
-"""With at most so many pieces, 8 MB."""
+"""Maximum number of pieces, and size of a vector: together at most 8 MB."""
 
 _RARE_SCRIPT = 0.001
 """Scripts of fewer letters, as a share of the treebank's, have no pieces."""

@@ -44,14 +44,14 @@ class RelatedGain(NamedTuple):
 
 
 def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> RelatedGain:
-    """Return what related treebanks are worth, and log it.
+    """Return the gain by related treebanks, and log it.
 
     Parameters
     ----------
     what : str
         Noun for the predictions, for the log.
     words, alone, together : ndarray of shape (S,), int64
-        The words of each held-out sentence, and how many are right.
+        The number of words of each held-out sentence, and of those that are right.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def cross_fitted_gain(
     count: Callable[[_M, np.ndarray], Sequence[int]],
     spread: Callable[[list[Callable[[], Any]]], list[Any]],
 ) -> RelatedGain:
-    """Return what related treebanks are worth for models that have not seen a sentence.
+    """Return the gain by related treebanks, by models that have not seen a sentence.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def cross_fitted_gain(
     learn : callable
         Returns a model that has learnt from the chosen sentences of a corpus.
     count : callable
-        Returns how many words of the sentences with these numbers a model predicts right.
+        Returns the number of words of the sentences with these numbers that a model predicts right.
     spread : callable
         As `run` of `nonproj.linear.folds.cross_fit`.
     """
@@ -98,7 +98,7 @@ def cross_fitted_gain(
     fold = blocks(len(own), min(folds, len(own)))
 
     def right_with(others: np.ndarray) -> Int64s:
-        """Return how many words of each sentence are right, learnt from the other folds and other sentences."""
+        """Return the number of right words of each sentence, learnt from the other folds and other sentences."""
         right = cross_fit(fold, lambda rest: learn(corpus.subset(np.append(rest, others))), count, spread)
         return np.array(right, np.int64)
 

@@ -11,7 +11,7 @@ _Part = TypeVar("_Part", bound=Sequence[np.ndarray])
 
 
 def concatenated(parts: list[np.ndarray]) -> np.ndarray:
-    """Return what ``np.concatenate`` returns, and empty the list: at no time are both in memory as a whole.
+    """Concatenate arrays as ``np.concatenate`` does, and empty the list: at no time are both in memory as a whole.
 
     Parameters
     ----------

@@ -58,19 +58,19 @@ def coefficient(text: str) -> int:
 
 @kernel
 def share(factor: np.uint64, number: int | np.uint32 | np.uint64) -> np.uint32:
-    """Return what one number contributes to a hash: the upper half of a product modulo 2**64."""
+    """Return the share of one number in a hash: the upper half of a product modulo 2**64."""
     return np.uint32((factor * np.uint64(number)) >> np.uint64(32))
 
 
 @kernel
 def place_share(place: int, number: int | np.uint32) -> np.uint32:
-    """Return what a number at one of the first `LONGEST` places of a string contributes to its hash."""
+    """Return the share of a number at one of the first `LONGEST` places of a string in its hash."""
     return share(_PLACES[place], number)
 
 
 @kernel
 def length_share(length: int) -> np.uint32:
-    """Return what the length of a string contributes to its hash."""
+    """Return the share of a string's length in its hash."""
     return share(_LENGTH, length)
 
 
@@ -209,7 +209,7 @@ def add_shares(
     own: Uint32s,
     shares: Uint32s,
 ) -> None:
-    """Add to hashes what the attributes of each thing contribute.
+    """Add the shares of the attributes of each thing to hashes.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ log = logging.getLogger("nonproj")
 
 
 def run_epochs(name: str, numbers: Iterable[int], run: Callable[[int], str]) -> None:
-    """Run epochs with these numbers, and log the time of each and what it returns; ``name`` is for the log."""
+    """Run epochs with these numbers, and log the time and the figures of each; ``name`` is for the log."""
     for number in numbers:
         began = time.perf_counter()
         figures = run(number)

@@ -1,7 +1,7 @@
 """The averaged perceptron (Collins 2002): its weights, and lazy averages.
 
-What is scored, by which inference, and how gold and predicted structures differ is up to its users: an update moves
-weights by a kernel that calls `change_weight`.
+Scores, inference and the difference of gold and predicted structures are up to its users: an update moves weights by a
+kernel that calls `change_weight`.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class AveragedWeights:
         self.step = 1
 
     def arrays(self) -> AveragedArrays:
-        """Return what an update changes."""
+        """Return the arrays that an update changes."""
         return AveragedArrays(self.weights, self.total, float(self.step))
 
     def advance(self, steps: int = 1) -> None:
@@ -86,7 +86,7 @@ class AveragedWeights:
             self.total[:], self.step = 0.0, 1
 
     def rounded_mean(self) -> tuple[Int16s, float]:
-        """Return what `nonproj.linear.weights.quantise` returns of the mean, which is not in memory as a whole.
+        """Return the mean as `nonproj.linear.weights.quantise` rounds it, without the mean in memory as a whole.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class AveragedWeights:
 
 
 def _pieces(table: np.ndarray) -> Iterator[slice]:
-    """Yield the parts of a table that are computed at a time."""
+    """Yield slices of a table, each small enough to be computed at once."""
     return (slice(begin, begin + _AT_ONCE) for begin in range(0, len(table), _AT_ONCE))
 
 

@@ -25,7 +25,7 @@ BUNDLED = Path(__file__).resolve().parent
 """The folder of nonproj's own models, each in a folder of its name, with its card and licence."""
 
 OWN = "nonproj"
-"""The package that contains them."""
+"""Name of the package that contains nonproj's own models."""
 
 DEFAULT = "english"
 """The one of nonproj's own models that parses if none is named, whatever packages are installed."""

@@ -69,11 +69,11 @@ class ContextWeights(NamedTuple):
     Attributes
     ----------
     hidden : ndarray of shape (L, E, 9 * E), float32
-        Integers: what a word adds to the products of the word after it, to its own, and to those of the word before it.
-        The products of a word are those for its part of the cells, for what remains of the cells before, and for what
-        is added.
+        Integers: a word's shares of the products of the word after it, of its own, and of the word before it.  The
+        products of a word are for its part of the cells, for the remaining part of the cells before, and for the
+        output.
     scales : ndarray of shape (L, 3 * E), float32
-        By which these products are multiplied.
+        Factors of these products.
     bias : ndarray of shape (L, 3 * E), float32
         Bias that is then added to them.
     output : ndarray of shape (E, S), float32
@@ -206,7 +206,7 @@ def _combine(
     bias: Float32s,
     products: Float32s,
 ) -> None:
-    """Write the products of each word: what the word before it adds, its own part, and what the word after it adds."""
+    """Write the products of each word: sums of shares of the word before it, of its own and of the word after it."""
     width = products.shape[1]
     for s in range(first.shape[0]):
         for i in range(first[s], end[s]):
@@ -235,10 +235,7 @@ def _add_layer(
     integers: Float32s,
     sizes: Float32s,
 ) -> None:
-    """Add what a layer finds to the vectors, given the products with its integers, and make their integers anew.
-
-    Each of the vectors is of a word of a sentence.
-    """
+    """Add the outputs of a layer to the vectors of a sentence's words, given the products; update their integers."""
     (n, width), (first, end) = vectors.shape, bounds
     products, gates = np.empty((n, 3 * width), np.float32), np.empty((n, 2 * width), np.float32)
     cells, added = np.empty((n, width), np.float32), np.empty((n, width), np.float32)

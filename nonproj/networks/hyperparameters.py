@@ -85,7 +85,7 @@ class Hyperparameters:
         return 1 if self.layers else 2
 
     def epochs(self, epochs: int, size: int) -> int:
-        """Return how many epochs there are for a treebank, given those for one that is not small.
+        """Return the number of epochs for a treebank, given that for one that is not small.
 
         Parameters
         ----------

@@ -81,7 +81,7 @@ def _multiply(
 def _write_uncompiled(
     left: np.ndarray, left_row: int, left_column: int, columns: np.ndarray, found: np.ndarray, width: int
 ) -> None:
-    """Do without compilation, in another order, what `_write_tile` does."""
+    """Write a tile as `_write_tile` does, without compilation and in another order."""
     for r in range(_ROWS):
         factors = left[r * left_row :][::left_column][: len(columns)]
         found[r * width : r * width + _COLUMNS] = factors @ columns

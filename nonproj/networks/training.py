@@ -41,7 +41,7 @@ class NetworkInputs(NamedTuple):
 
 
 class Dropout(NamedTuple):
-    """Dropout factors of a step: 0 for what is left out.
+    """Dropout factors of a step: 0 for units and words that are left out.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class ForwardPass(NamedTuple):
 
 
 class HiddenGradient(NamedTuple):
-    """The gradient of what precedes the hidden layers.
+    """The gradient of the inputs of the hidden layers.
 
     Attributes
     ----------

@@ -1,8 +1,9 @@
 """Grandparents: the parts ``g -> h -> m`` of two arcs, one below the other (Koo et al. 2010, example 3).
 
-Word ``h`` with ``p`` arcs into it and ``k`` arcs out of it, left and right, has ``p * k`` parts.  That of the ``i``-th
-arc in, ``ArcSpace.start[h] + i``, and the ``j``-th arc out, ``out[out_start[2 * h] + j]``, is part ``start[h] + i * k +
-j``.  If grandparent and modifier are the same word, the part is never used, because automata cannot choose it.
+Word ``h`` with ``p`` arcs into it and ``k`` arcs out of it, left and right, has ``p * k`` parts: part
+``start[h] + i * k + j`` has the ``i``-th arc in, ``ArcSpace.start[h] + i``, and the ``j``-th arc out,
+``out[out_start[2 * h] + j]``.  If grandparent and modifier are the same word, the part is never used, because automata
+cannot choose it.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ N_CONTEXTS = 43
 _ATTRIBUTES = [*(f"c{number}" for number in range(N_CONTEXTS)), "path", "template", "label"]
 _GRAMMAR = Grammar("graphs", ("a",), _ATTRIBUTES, (0, 0))
 _FEATURES = (("path", N_CONTEXTS), ("template", 30), ("label", 12))
-"""What features have beside one of the first contexts: path and template, template, or the label itself."""
+"""Second attribute of a feature, beside one of the first contexts: path and template, template, or the label itself."""
 
 _TEMPLATES = [f"a.c{number} a.{name}" for name, count in _FEATURES for number in range(count)]
 _WINDOW = window_of(compile_templates(_TEMPLATES, _GRAMMAR), _GRAMMAR)

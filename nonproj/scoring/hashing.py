@@ -143,7 +143,7 @@ def _hash_tokens(
 
 @kernel
 def _add_shares(coefficient: np.uint64, column: Uint32s, sums: Uint32s) -> None:
-    """Add what an attribute of some nodes contributes to their shares."""
+    """Add the shares of an attribute of some nodes to their sums."""
     for j in range(column.shape[0]):
         sums[j] += share(coefficient, column[j])
 

@@ -46,8 +46,8 @@ class ArcWeights(NamedTuple):
     Attributes
     ----------
     words : ndarray of shape (R, E), or (R, 2 * K) without layers over words in context
-        The vectors from which these layers start, or for each row that for heads and that for modifiers; row 0 is zero,
-        for what was not seen in training.
+        The vectors from which these layers start, or for each row one for heads and one for modifiers; row 0 is zero,
+        for strings unseen in training.
     between : ndarray of shape (T, K)
     positions : ndarray of shape (POSITIONS, K)
     output : ndarray of shape (K,)

@@ -17,7 +17,7 @@ _READ, _KEEP, _DATA = 0, 3, 1  # of the LLVM instruction: to be read, in all lev
 
 
 def _ignore(array: Any, index: Any) -> None:
-    """Do nothing: what `prefetch` is in uncompiled code."""
+    """Do nothing, in place of `prefetch` in uncompiled code."""
 
 
 def _prefetch(context: Any, array: Any, index: Any) -> Any:

@@ -3,8 +3,8 @@
 The hash of a part under a template splits over the words of the part, so each word's share is computed once per
 sentence (`nonproj.scoring.hashing`), and a part costs one addition per word and template.
 
-What depends on geometry alone (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place:
-all variants of one template share one cache line of the table.
+Geometry (direction, distance, order) is a small *code*, below 16, that is xor-ed onto the place: all variants of one
+template share one cache line of the table.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def template_files(
 
 
 def grammar_of(part: str) -> Grammar:
-    """Return what the templates of a part type, or of ``label``, may name.
+    """Return the grammar of the templates of a part type, or of ``label``.
 
     They name attributes of `nonproj.scoring.vocabulary.ATTRIBUTES` and ``feat``, each single morphological feature;
     ``between`` are the words between head and modifier of an arc.

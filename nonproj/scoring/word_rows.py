@@ -118,7 +118,7 @@ def sums_before(columns: IndexColumns, table: np.ndarray, tokens: Tokens | Joine
 
 
 class _Words(NamedTuple):
-    """Words to look up: what `Tokens` has of them, the attributes of the words beside them, and which word each is."""
+    """Words to look up: their columns of `Tokens`, the attributes of the words beside them, and their numbers."""
 
     atoms: np.ndarray
     feat_start: np.ndarray

@@ -27,7 +27,7 @@ class RequestError(NonprojError):
 
 
 class Task(NamedTuple):
-    """A task: what to do with the data of a request.
+    """The processing of the data of a request.
 
     Attributes
     ----------

@@ -166,8 +166,8 @@ class Analyzer(Fitted):
     def _tag(
         self, batch: Sequence[Sentence], words: list[list[str]], overwrite: bool, encoded: EncoderTagScorer | None
     ) -> tuple[Float64s, dict[int, GivenWord]]:
-        """Fill the absent tags in the rows of all words; return the margins of the tags, and what agrees with the tags
-        of what a user's lexicon says of some words, by their numbers."""
+        """Fill the absent tags in the rows of all words; return the margins of the tags, and the entries of a user's
+        lexicon that agree with the tags, by the numbers of the words."""
         given = given_in(batch, self.words_of) if self.words_of else {}
         if self.tagger is None:
             return np.full(len(words), np.inf), given

@@ -1,4 +1,4 @@
-"""Words of which a user's lexicon gives the tag or the lemma: what the tagger may choose from, and what is written."""
+"""Words of which a user's lexicon gives the tag or the lemma: the tagger's choices, and the columns written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nonproj.tagging.tagset import TagSet
 from nonproj.types import Sentence
 
 GivenWord: TypeAlias = Sequence[LexiconWord]
-"""What is known of a word: one of these is right."""
+"""Entries of a word in a user's lexicon: one of them is right."""
 
 WordsOf: TypeAlias = Callable[[str, Sequence[str]], Sequence[GivenWord]]
-"""Returns what is known of the words of a token, nothing of most words."""
+"""Returns the entries of each word of a token, none of most words."""
 
 TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
-"""What is known of a word, each with the numbers of the tags that it allows."""
+"""Entries of a word, each with the numbers of the tags that it allows."""
 
 
 class RestrictedWord(NamedTuple):
@@ -30,7 +30,7 @@ class RestrictedWord(NamedTuple):
 
 
 def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, GivenWord]:
-    """Return what is known of words, by their numbers among those of all sentences."""
+    """Return the entries of words that have any, by their numbers among those of all sentences."""
     found: list[GivenWord] = []
     for sentence in sentences:
         first, forms = len(found), sentence.forms
@@ -40,7 +40,7 @@ def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, Give
 
 
 def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
-    """Return the tags that what is known of a word allows, without what contradicts the columns that it has.
+    """Return the tags that each entry of a word allows, without entries that contradict the columns of the word.
 
     Parameters
     ----------

@@ -42,10 +42,10 @@ INDEX_BITS = 18
 """log2 of the size of the index, in which the highest bits of a hash are looked up."""
 
 CONTEXT_SCALE = 2.0**-12
-"""The scale of what words in context add to hidden layers, in integers."""
+"""Scale of the integers that words in context add to hidden layers."""
 
 OUTSIDE = 1
-"""The row of what is outside the sentence; row 0, for n-grams and forms that are rare in training, does not count."""
+"""Row of positions outside the sentence; row 0, of n-grams and forms that are rare in training, does not count."""
 
 _CHARACTERS = 24
 """Characters at either end of a form that have n-grams."""
@@ -136,7 +136,7 @@ class TagNetwork:
         return self._layers(form_rows(start, self.index[hashes]), forms)
 
     def _layers(self, rows: SparseRows, forms: Sequence[str] = ()) -> FormLayers:
-        """Return the same of forms given by their rows; without the forms, they have no pretrained vectors."""
+        """Return the contributions of forms given by their rows; without the forms, they have no pretrained vectors."""
         vectors = sum_rows(rows, self.weights.rows)
         if forms and self.words:
             numbers, first = self.words.of(forms), len(self.weights.rows) - len(self.words.words)
@@ -152,7 +152,7 @@ class TagNetwork:
         Parameters
         ----------
         forms : FormLayers
-            Beside the rows of ``words``, what is outside first.
+            Beside the rows of ``words``, with a position outside first.
         words : FormTable
         text : FormRows
         factor : float
@@ -231,7 +231,7 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 def _count_ngrams(lengths: np.ndarray) -> np.ndarray:
-    """Return how many substrings of up to `LONGEST` characters strings of these lengths have, int64."""
+    """Return the number of substrings of up to `LONGEST` characters, for each length of a string, int64."""
     found: np.ndarray = np.maximum(lengths[:, None] - np.arange(LONGEST), 0).sum(axis=1)
     return found
 

@@ -115,12 +115,12 @@ class TrainableTagNetwork:
         return found._replace(dense=[of_table / np.float32(len(words)) for of_table in found.dense])
 
     def inputs(self, form: np.ndarray, bounds: np.ndarray) -> NetworkInputs:
-        """Return what the network is given of some sentences, some rows left out.
+        """Return the inputs of the network for some sentences, some rows left out.
 
         Parameters
         ----------
         form : ndarray of shape (n + 1,), int64
-            The number of each word's form from 1; before them 0, what is outside.
+            The number of each word's form from 1; before them 0, for positions outside.
         bounds : ndarray of shape (S + 1,), int32
             The first word of each sentence among these, and the end of the last.
         """
@@ -141,7 +141,7 @@ class TrainableTagNetwork:
         Parameters
         ----------
         inputs : NetworkInputs
-            Inputs of n words, and before them what is outside.
+            Inputs of n words, and before them a position outside.
         tag : ndarray of shape (n,), int64
             -1 for tags that are not learnt.
         dropout : Dropout
@@ -189,7 +189,7 @@ def learn_tag_network(
 
 
 def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequence[str], least: int) -> np.ndarray:
-    """Return the index of a new network, int32: rows from `OUTSIDE` + 1 for what is not rare in training, else 0."""
+    """Return the index of a new network, int32: rows from `OUTSIDE` + 1 for strings not rare in training, else 0."""
     lower: dict[str, int] = {}
     number = np.array([lower.setdefault(form.lower(), len(lower)) for form in forms], np.int64)
     owner = np.repeat(number, np.diff(start))
@@ -202,9 +202,9 @@ def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequ
 
 
 def _words_of(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of some sentences, and where each sentence begins among them and what is outside, int32[S + 1].
+    """Return the words of some sentences, and the first word of each sentence, int32[S + 1].
 
-    Words are counted from 1, because 0 is what is outside.
+    Words are counted from 1; 0 is a position outside.
     """
     bounds = np.concatenate([[0], np.cumsum(start[sentences + 1] - start[sentences])])
     words = np.repeat(start[sentences] - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
@@ -212,9 +212,9 @@ def _words_of(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _items(bounds: np.ndarray) -> SparseRows:
-    """Return which rows the hidden layer of each word is the sum of: see `NetworkInputs.items`.
+    """Return the input rows of each word's hidden layer: see `NetworkInputs.items`.
 
-    They are what it adds in context, what the words around add by themselves or else what is outside, and the bias.
+    They are the word in context, the words around by themselves, or else a position outside, and the bias.
     """
     n_nodes, sizes = int(bounds[-1]), np.diff(bounds)
     word = np.arange(1, n_nodes)

@@ -77,7 +77,7 @@ class FormCache:
     row : dict
         The row of each key in the tables.
     used : int
-        Rows used; row 0 stands for what is outside the sentence.
+        Rows used; row 0 stands for positions outside the sentence.
     words : FormTable
     own : ndarray of shape (n_rows, limit), float64
         The scores of each form's candidates by the word alone.
@@ -178,7 +178,7 @@ class Tagger:
     def score(self, forms: FormCache, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
 
-        ``encoded`` are what a pretrained encoder adds, and the hidden layers of the words.
+        ``encoded`` are the scores by a pretrained encoder, and the hidden layers of the words.
         """
         scores: np.ndarray = forms.own[text.form]
         if self.network:
@@ -341,7 +341,7 @@ def _scores_of(network: TagNetwork, forms: list[str], form: np.ndarray, words: F
 
 
 def _no_network(n: int) -> FormLayers:
-    """Return what there is of forms without a network."""
+    """Return empty layers of forms, for taggers without a network."""
     return FormLayers(np.zeros((n, 0, 0), np.float32), np.zeros((n, 0), np.float32))
 
 

@@ -20,7 +20,7 @@ from nonproj.scoring.vocabulary import MAX_FEATURES
 from nonproj.types import Sentence
 
 MAX_TAGS = 20_000
-"""Only the most frequent tags are learnt; their numbers are int16 in files."""
+"""Maximum number of tags, of which the most frequent are learnt; their numbers are int16 in files."""
 
 _MAX_ATTRIBUTES = 1000
 
@@ -81,7 +81,7 @@ class TagSet:
         self._allowed: PerThread[dict[tuple[Any, ...], np.ndarray]] = PerThread(dict)
 
     def _split(self) -> None:
-        """Number the parts of all tags; what is the same for the same ones of the first tags is one part."""
+        """Number the parts of all tags; parts that occur in the same of the first tags have one number."""
         owners: dict[tuple[Any, ...], list[int]] = {}
         for t, (upos, xpos, feats) in enumerate(self.tags):
             names = [("upos", upos), ("xpos", xpos), ("full", t)]

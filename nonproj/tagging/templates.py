@@ -59,7 +59,7 @@ def _problem(terms: Sequence[Term], text: str) -> str | None:
 
 
 def grammar_of(part: str, attributes: Sequence[str]) -> Grammar:
-    """Return what templates of ``tagger`` or ``lemmatizer`` may name; a lemma depends on the word alone."""
+    """Return the grammar of templates of ``tagger`` or ``lemmatizer``; a lemma depends on the word alone."""
     tagger = part == "tagger"
     others = {"p": (*LEVELS, SAME), "q": LEVELS} if tagger else {}
     window = (-WINDOW, WINDOW) if tagger else (0, 0)

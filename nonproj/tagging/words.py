@@ -37,7 +37,7 @@ likely for it out of context), the likeliest of these, its likeliest tag, and ho
 
 
 class FormTable(NamedTuple):
-    """Tables of forms; row 0 stands for what is outside the sentence.
+    """Tables of forms; row 0 stands for positions outside the sentence.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ def make_words(
     table: ChainTemplates,
     smoothing: Smoothing = SMOOTHING,
 ) -> FormTable:
-    """Return the tables of some forms, without the row for what is outside; see `list_candidates` for ``allowed``."""
+    """Return the tables of some forms, without the row of positions outside; see `list_candidates` for ``allowed``."""
     groups = tags.levels[:-1, 1] - 1
     found = list_candidates(lexicon, find_forms(lexicon, form_keys(forms)), groups, allowed, smoothing)
     best, counts = found.tag[:, 0], bin_counts(found.seen)
@@ -109,12 +109,12 @@ def tables_of_folds(
     Parameters
     ----------
     first : FormTable
-        The row for what is outside the sentence.
+        The row of positions outside the sentence.
     form, fold : ndarray
         The number of each word's form, and its fold.
     make : callable
-        Returns the tables of forms, given their numbers and which words are in the other folds.  By a lexicon of these
-        training sees forms as little known as they are in new text.
+        Returns the tables of forms, given their numbers and which words are in the other folds.  A lexicon of these
+        folds alone makes forms as rarely known in training as in new text.
     """
     parts, rows, used = [first], np.zeros(len(form), np.int32), 1
     for number in np.unique(fold):
@@ -155,7 +155,7 @@ def share_words(atoms: np.ndarray, table: ChainTemplates) -> tuple[np.ndarray, n
 
 
 def outside(table: ChainTemplates, limit: int, n_priors: int) -> FormTable:
-    """Return the row for what is outside the sentence."""
+    """Return the row of positions outside the sentence."""
     own, shares = share_words(np.zeros((1, table.n_attributes), np.int64), table)
     count, tag = np.zeros(1, np.int32), np.zeros((1, limit), np.int32)
     return FormTable(own, shares, count, tag, np.zeros((1, limit, n_priors), np.uint32))

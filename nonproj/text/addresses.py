@@ -61,7 +61,7 @@ _RUN, _HOST = re.compile(f"[{_ENDS}]*"), re.compile(f"(?:[{_IN_NAMES}]*[{_ENDS}]
 
 
 def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: Uint8s, fixed: Uint8s) -> None:
-    """Mark the characters of a text that are inside what is never divided.
+    """Mark the characters of a text that are inside strings that are never divided.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: U
 
 
 def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
-    """Return the marks of a chunk, and where what is never divided in it begins and ends.
+    """Return the marks of a chunk, and the begin and end of each string in it that is never divided.
 
     ``kinds`` has a character for the kind of each of its characters.
 

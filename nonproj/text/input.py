@@ -72,7 +72,7 @@ def split_text(source: Source, options: TextInput | None = None, size: int = _BL
         As for `read_text`.
     options : TextInput, optional
     size : int
-        Minimum number of characters of a piece other than the last; 0: what can be read at once.
+        Minimum number of characters of a piece other than the last; 0: as much as can be read at once.
 
     Yields
     ------
@@ -102,7 +102,7 @@ def _until_malformed(units: Iterable[Any]) -> Iterator[Any]:
 
 
 def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield what can be read at once, unpacked."""
+    """Yield blocks of bytes, unpacked, as soon as they can be read."""
     buffered: Any = unpacked(stream)  # which closes the file when it is freed
     packed = isinstance(getattr(buffered, "raw", None), gzip.GzipFile)
     source = buffered.raw if packed else buffered  # what is not buffered is not lost when an error is raised
@@ -167,7 +167,7 @@ def split_text_units(
 
 
 def _decodable(stream: Any) -> Iterator[str | bytes]:
-    """Yield what can be read at once, in whole lines, decoded; a line that is not UTF-8 by itself, as bytes."""
+    """Yield blocks of whole lines, decoded, as soon as they can be read; a line that is not UTF-8 alone, as bytes."""
     if hasattr(stream, "encoding"):
         yield from iter(lambda: stream.read(_BLOCK), "")
         return

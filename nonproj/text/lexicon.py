@@ -1,4 +1,4 @@
-"""A user's lexicon: what its entries say of the tokens of a text, and its state in a model."""
+"""A user's lexicon: the entries of the tokens of a text, and its state in a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LETTER = rf"[^\W{_UNDIVIDED}]"
 _WORD, _RUN = re.compile(f"{_LETTER}+"), re.compile(rf"{_LETTER}+|\S")
 
 _GOES_ON = re.compile(rf".'[^\W\d_]|{_LETTER}{{2}}"), re.compile(rf"(\W)\1|{_LETTER}{{2}}")
-"""The last character of a match that does not end there, and what follows: a word, or one with signs or blanks."""
+"""The last character of a match that does not end there, and the next: of a word, or of one with signs or blanks."""
 
 
 class TokenMatch(NamedTuple):
@@ -50,7 +50,7 @@ class TokenMatch(NamedTuple):
 
 @dataclass(frozen=True)
 class UserLexicon(Fitted):
-    """A lexicon by which a user says what some tokens are.
+    """A user's lexicon of tokens.
 
     An entry is found for a form as it is written and, unless there is another for that, for the form with its first
     letter as a capital.
@@ -99,7 +99,7 @@ class UserLexicon(Fitted):
         return self._of_form.get(_plain(form), ())
 
     def words_of(self, form: str, words: Sequence[str]) -> list[tuple[LexiconWord, ...]]:
-        """Return what is known of each word of a token, by entries with these words, or else by its own."""
+        """Return the entries of each word of a token: those with these words, or else the word's own."""
         entries, lower = [each.words for each in self.entries_of(form)], [word.lower() for word in words]
         if same := [own for own in entries if [word.form.lower() for word in own] == lower]:
             return list(zip(*same, strict=True))

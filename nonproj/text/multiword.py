@@ -135,7 +135,7 @@ class Multiwords:
         return {i: recase(forms[i], found[i].words) for i, score in scores.items() if score > 0}, scores
 
     def _analyse(self, forms: list[str]) -> Iterator[_FormAnalysis]:
-        """Yield what is known of each form."""
+        """Yield the analysis of each form."""
         segments = [_segments(form, self.lexicon) for form in forms]
         several = [index for index, found in enumerate(segments) if len(found) > 1]
         best: dict[int, tuple[Words, float]] = {}

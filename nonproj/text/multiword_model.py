@@ -78,7 +78,7 @@ CONTEXT_TEMPLATES = (
     "w.affix w.behind",
     "w.form w.before w.behind",
 )
-"""A token and what is around it: its form, the longest known segment at its end, its shape, and the forms beside it."""
+"""A token in context: its form, the longest known segment at its end, its shape, and the forms beside it."""
 
 _ONE, _TWO = Grammar("segment", ("s",), _ATTRIBUTES, (0, 0)), Grammar("segments", ("s",), _ATTRIBUTES, (-1, 0))
 _AROUND = Grammar("token around", ("w",), CONTEXT, (-REACH, REACH))
@@ -390,7 +390,7 @@ def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[l
 
 
 def context_places(atoms: np.ndarray) -> np.ndarray:
-    """Return the places of the features of what is around tokens, given the attributes `CONTEXT` of each, uint32."""
+    """Return the places of the features of tokens in context, given the attributes `CONTEXT` of each, uint32."""
     padded = np.zeros((len(atoms) + 2 * REACH, len(CONTEXT)), np.uint32)
     padded[REACH:-REACH] = atoms
     places = np.empty((len(atoms), len(CONTEXT_TEMPLATES)), np.int32)

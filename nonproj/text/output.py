@@ -1,9 +1,9 @@
 """Segmented text as CoNLL-U, from which the text can be restored to the last byte.
 
-What follows a token is ``SpaceAfter=No`` or ``SpacesAfter`` in MISC, unless it is one blank; blanks before the first
-token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for characters that have
-none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is normalized, and so are the
-blanks in a word, such as a line end; the original is kept as ``OrigForm``.
+``SpaceAfter=No`` or ``SpacesAfter`` in MISC says how a token is separated from the next, unless by one blank; blanks
+before the first token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for
+characters that have none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is
+normalized, and so are the blanks in a word, such as a line end; the original is kept as ``OrigForm``.
 """
 
 from __future__ import annotations

@@ -109,14 +109,14 @@ class Splitter:
         yield from self._pieces(final=False)
 
     def flush(self) -> Iterator[TextPiece]:
-        """Yield what is left at the end, or before a line that is left out; what follows that begins a paragraph."""
+        """Yield the remaining text at the end, or before a line that is left out, after which a paragraph begins."""
         yield from self._pieces(final=True)
         if _SOLID.search(self.buffer):
             yield self._piece(len(self.buffer), self.running)
         self._piece(len(self.buffer), self.begins or self.running)
 
     def malformed(self, reason: str) -> MalformedUnit:
-        """Return what takes the place of a text that is left out."""
+        """Return the unit in place of a text that is left out."""
         return MalformedUnit(self.name, self.line, self.line, self.line, reason)
 
     def leave_out(self, text: str) -> None:

@@ -167,7 +167,7 @@ class UnicodeRules:
         return marks
 
     def _context(self, following: str) -> int:
-        """Return what a chunk is followed by."""
+        """Return the kind of text that follows a chunk."""
         if not following:
             return NOTHING
         if following[0].isdigit():

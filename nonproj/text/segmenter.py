@@ -250,7 +250,7 @@ def _language(code: str | None, sentences: Sequence[Sentence]) -> Language | Non
 
 
 def _described(rules: UnicodeRules) -> str:
-    """Return what the rules are, in words."""
+    """Return a description of rules."""
     return f"rules for {rules.language.name}" if rules.language.name else "rules over Unicode's characters"
 
 

@@ -1,7 +1,7 @@
 """Features of a sentence end: the tokens around a place, and where the sentence began.
 
-What depends on the beginning is a state, a small number, so that its features are computed once for all beginnings that
-have it in common.
+A sentence's beginning is summarised by a state, a small number, so that its features are computed once for all
+beginnings that have it in common.
 """
 
 from __future__ import annotations

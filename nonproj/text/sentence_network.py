@@ -48,7 +48,7 @@ NETWORK: Arrays = {**_TABLES, **CONTEXT}
 """The arrays of a `SentenceNetwork` in a model, for schemas."""
 
 CONTEXT_SCALE = 2.0**-14
-"""The scale of what tokens in context add to hidden layers, in integers."""
+"""Scale of the integers that tokens in context add to hidden layers."""
 
 PIECE, OVERLAP = 192, 32
 """Maximum number of tokens of a piece of a long paragraph, and number of those on each side that are only context."""
@@ -124,7 +124,7 @@ class PieceNodes(NamedTuple):
     token : ndarray of shape (N,), int64
         The row of each node.
     own : ndarray of shape (N,), bool
-        Whether its piece is for the place after it; False for what is only context.
+        Whether its piece is for the place after it; False for nodes that are only context.
     first, end : ndarray of shape (P,), int32
         The nodes of each piece.
     """
@@ -139,7 +139,7 @@ class PieceNodes(NamedTuple):
 def pieces_of(blanks: Uint8s) -> Int64s:
     """Return the pieces of the paragraphs of a table, int64[P, 4].
 
-    The columns are the row of the first token, the row after the last one, and the same of those that the piece is for.
+    The columns are the row of the first token and the row after the last one, with context and without.
     """
     most = len(blanks) // PIECE + np.sum(blanks == PARAGRAPH)
     pieces, count, begin = np.empty((most, 4), np.int64), 0, PADDING
@@ -190,7 +190,7 @@ class EncodedText(NamedTuple):
 
 @kernel
 def sums_of(seen: EncodedText) -> Float32s:
-    """Return what tokens add to the hidden units of the place after each row of a table, float32[T + 6, K].
+    """Return the sums that tokens add to the hidden units of the place after each row of a table, float32[T + 6, K].
 
     The rows of padding and of the last tokens of paragraphs are 0.
     """

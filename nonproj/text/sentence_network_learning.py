@@ -133,7 +133,7 @@ class TrainableSentenceNetwork:
         return self.gradient(inputs, nodes.token[places], dropout)
 
     def inputs(self, nodes: PieceNodes, places: np.ndarray, kept: np.ndarray) -> NetworkInputs:
-        """Return what the network is given.
+        """Return the inputs of the network.
 
         Parameters
         ----------

@@ -66,7 +66,7 @@ _OF_CLASSES = (
 """Templates that name no character and no string.  They are learnt alone first, so that they know what chunks have in
 common before strings explain each chunk of the training text by itself.
 
-What is on the left of a place is seen together with the character after the next one, here and below: a full stop after
+The left side of a place is combined with the character after the next one, here and below: a full stop after
 a word is mostly the end of a sentence, unless the chunk goes on behind it."""
 
 TEMPLATES = (
@@ -291,7 +291,7 @@ class TokenModel(NamedTuple):
     candidate : ndarray of shape (KINDS, KINDS), uint8
         For each pair of kinds whether they are separated: `NEVER`, `SOMETIMES` (the weights decide) or `ALWAYS`.
     known : ndarray, uint8
-        In how many different chunks each string, by its hash, is a token in training; its length is a power of two.
+        Number of different chunks in which each string, by its hash, is a token in training; a power of two long.
     weights : ndarray, float32
         Its length is a power of two.
     """

@@ -53,7 +53,7 @@ class KnownWords(NamedTuple):
 
 @kernel
 def known_words(table: TokenTable, usage: Usage) -> tuple[Uint8s, Uint8s, Uint8s]:
-    """Return what is known of the words of a table: the arrays of `KnownWords`."""
+    """Return the arrays of `KnownWords` of the words of a table."""
     case_shift, tag_shift = np.uint32(table_shift(len(usage.case))), np.uint32(table_shift(len(usage.tag)))
     suffix_shift = np.uint32(table_shift(len(usage.suffix)))
     case, tag = np.zeros(len(table.word), np.uint8), np.zeros(len(table.word), np.uint8)
@@ -74,7 +74,7 @@ _STOPS, _CLOSING = (STOP, TERMINAL), (CLOSE, QUOTE, APOSTROPHE)
 
 @kernel
 def _find_marks(table: TokenTable) -> Uint8s:
-    """Return what the punctuation after each token of a table says, in any language, uint8[T + 6].
+    """Return the mark of the punctuation after each token of a table, in any language, uint8[T + 6].
 
     A sentence ends after stops and the closing brackets and quotation marks behind them, unless lower case, another
     stop or a comma follows, or no blank follows a full stop.

@@ -196,7 +196,7 @@ def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, wei
 
 @kernel
 def _score(units: TokenTable, allowed: Bools, lexicon: Uint8s, window: Window, weights: Float32s) -> Float32s:
-    """Return what `score_joins` returns."""
+    """Return the scores of `score_joins`."""
     scores, matches = np.full(len(allowed), np.float32(-np.inf)), _match(units, allowed, lexicon)
     out, atoms, shift = np.empty(N_FEATURES, np.int32), np.zeros(_CELLS, np.uint32), table_shift(len(weights))
     for u in range(len(allowed)):

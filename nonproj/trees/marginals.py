@@ -78,7 +78,7 @@ def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True)
 
 
 def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tuple[Float64s, float]:
-    """Return what `marginals` returns without validation: the scores are a writable matrix; none forbids its arc."""
+    """Return marginals as `marginals` does, without validation: scores are a writable matrix; none forbids its arc."""
     p = np.zeros(scores.shape)
     status, log_partition = _marginals(scores, single_root, p)
     if status == UNDERFLOW:

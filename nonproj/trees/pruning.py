@@ -75,7 +75,7 @@ def prune(
 
 
 def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bool, projective: bool) -> ArcSpace:
-    """Return what `prune` returns without validation: the arguments are in range, and ``p`` is a writable matrix."""
+    """Return arcs as `prune` does, without validation: the arguments are in range, and ``p`` is a writable matrix."""
     mask, heads, words = np.zeros(p.shape, np.bool_), np.empty(len(p), np.int32), np.arange(1, len(p))
     if not _mark_probable(p, threshold, max_heads, single_root, mask, heads):
         check_status(best_arborescence_dense(_logarithms(p), single_root, heads))

@@ -9,7 +9,8 @@ The copies of an arc do not sum to its score exactly after many steps; the defic
 arc with the largest one.  Arcs so low that no tree with them scores as much as the dual value do not count.
 
 Scores relative to the best arc into each word (`nonproj.dual.domain`) are rounded by at most ``u`` times themselves.
-Those of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in absolute value;
+Relative scores of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in
+absolute value;
 `nonproj.dual.search` adds what this can change when it returns to the scores before.
 """
 
@@ -31,7 +32,7 @@ UNITS = 2.0**20
 
 ARC_OPERATIONS, PART_TERMS = 7, 3
 """Operations on arcs for each node: a sum of three copies, and the subtractions by which an arborescence contracts
-cycles.  And the parts of a type, at most, for each node: that of its own arc, and those at both ends of its modifiers.
+cycles; and the maximum number of parts of a type for each node: one at its own arc, two at the ends of its modifiers.
 """
 
 

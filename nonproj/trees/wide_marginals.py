@@ -114,7 +114,7 @@ def _number(logarithms: np.ndarray) -> np.ndarray:
 
 
 def _normal(numbers: np.ndarray) -> np.ndarray:
-    """Return the same numbers, normalised to small parts of at most half a unit."""
+    """Return numbers normalised to small parts of at most half a unit."""
     units = np.rint(numbers.real / UNIT)
     return numbers + (units * np.clongdouble(1j) - UNIT * units)
 

@@ -96,8 +96,8 @@ def fine_tune(
     ----------
     folder : EncoderFolder
     sentences : sequence of Sentence
-        With gold heads and labels, of some words at least.  Those that are longer than the encoder's longest input are
-        left out.
+        With gold heads and labels, of some words at least.  Sentences longer than the encoder's longest input are left
+        out.
     task : EncoderTask
     progress : callable
         ``progress(iterable, description)`` wraps the long loops.

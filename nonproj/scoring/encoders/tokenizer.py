@@ -30,14 +30,14 @@ PATTERNS = (" {2,}",)
 """The steps that a tokenizer may have, and the regular expressions in them."""
 
 _MOST_STEPS, _LONGEST_WORD, _LONGEST_REPLACEMENT = 20, 1000, 100
-"""Limits: steps, characters of a word that WordPiece cuts, bytes of what replaces a character."""
+"""Limits: steps, characters of a word that WordPiece cuts, bytes of a character's replacement."""
 
 _LISTS = {"normalizer": "normalizers", "pre_tokenizer": "pretokenizers"}
 _POST_PROCESSORS = ("TemplateProcessing", "BertProcessing", "RobertaProcessing")
 
 
 class SpecialPieces(NamedTuple):
-    """The numbers of special pieces: before a sentence, after it, and of what has no pieces."""
+    """The numbers of special pieces: before a sentence, after it, and for unknown strings."""
 
     first: int
     last: int

@@ -40,7 +40,7 @@ class Checker(NamedTuple):
 
     @classmethod
     def of(cls, form: str, level: int | None, language: str | None, tags: Collection[str] = ()) -> Checker:
-        """Return what is checked for a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
+        """Return the checks of a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
 
         By default, nothing is checked if the tags that the model predicts or knows, if there is one, are not those of
         Universal Dependencies, because the validator would reject each word.
@@ -78,7 +78,7 @@ class Checker(NamedTuple):
 
 
 def own_messages(draft: Draft) -> list[dict[str, Any]]:
-    """Return what is wrong with heads, decisions and the text."""
+    """Return the errors in heads, decisions and the text."""
     words, heads, found = draft.words, heads_of(draft), []
     for word, (row, head) in enumerate(zip(words, heads, strict=True), 1):
         if row[HEAD] == "_":

@@ -126,7 +126,7 @@ def _suggester(options: argparse.Namespace) -> Suggester | None:
 
 
 def _load(options: argparse.Namespace, path: str) -> Suggester:
-    """Return what suggests trees by the model in a file."""
+    """Return the suggester of trees by the model in a file."""
     from nonproj_workbench.annotation.suggesting import Suggester
 
     model = load_model(path, options.file)
@@ -137,7 +137,7 @@ def _load(options: argparse.Namespace, path: str) -> Suggester:
 
 
 def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | None) -> Retraining | None:
-    """Return what trains models in the background."""
+    """Return the trainer of models in the background."""
     if options.retrain is None:
         return None
     from nonproj_workbench.annotation.retraining import Retraining
@@ -159,7 +159,7 @@ def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | N
 
 
 def _report(session: Session, options: argparse.Namespace) -> None:
-    """Say what was found in the file."""
+    """Log the contents of the file."""
     storage, treebank = session.storage, session.treebank
     sentences = counted(len(treebank.units), "sentence")
     log.info("%s: %s, %d done", one_line(storage.name), sentences, treebank.count_done())

@@ -67,7 +67,7 @@ class Decisions(NamedTuple):
 
 
 def decisions_of(draft: Draft, trust: str = "done") -> Decisions:
-    r"""Return what is decided in a sentence.
+    r"""Return the decisions in a sentence.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ def move(draft: Draft, word: int, head: int, decisions: Decisions) -> Draft:
 
 
 def changes(old: Draft, new: Draft) -> list[dict[str, Any]]:
-    """Return what differs between two drafts of the same words: word, column, and the values before and after.
+    """Return the differences between two drafts of the same words: word, column, and the values before and after.
 
     The last column, MISC, is left out where only decisions differ.
     """

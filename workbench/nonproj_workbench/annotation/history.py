@@ -74,7 +74,7 @@ def version_of(text: str) -> str:
 
 
 def forward(units: Sequence[Unit], change: Change) -> Replacement:
-    """Return what a new change does, or one that is done again.
+    """Return the replacement by a new change, or by one that is done again.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def forward(units: Sequence[Unit], change: Change) -> Replacement:
 
 
 def backward(units: Sequence[Unit], change: Change) -> Replacement:
-    """Return what the undoing of a change does."""
+    """Return the replacement that undoes a change."""
     return Replacement(_place(units, change.new), len(change.new), change.old, change.old_texts)
 
 

@@ -63,7 +63,7 @@ def join(first: View, second: View, completing: Completing) -> str:
 
 
 def _marked(view: View) -> Draft:
-    """Return what is shown, with all decisions as marks."""
+    """Return the sentence as shown, with all decisions as marks."""
     draft = view.shown.copy()
     store_marks(draft, view.decisions)
     return draft

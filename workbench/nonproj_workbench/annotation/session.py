@@ -153,7 +153,7 @@ class Session:
         }
 
     def status(self, since: int = 0) -> dict[str, Any]:
-        """Return what has changed; ``since`` is an earlier ``clock``."""
+        """Return the changes since an earlier ``clock``."""
         clock, units = self.shown.clock, self.treebank.units
         doubt = {i: unit.doubt for i, unit in enumerate(units) if since < unit.stamp <= clock}
         model = self.suggester.name if self.suggester else None

@@ -50,7 +50,7 @@ class Shown:
             return self.suggester, self._models
 
     def view(self, unit: Unit) -> View:
-        """Return what is shown of a sentence."""
+        """Return the values that the page shows of a sentence."""
         text, (suggester, models) = unit.text, self._present()
         key = text, models
         with self._lock:
@@ -77,7 +77,7 @@ class Shown:
         return draft
 
     def measured(self, unit: Unit) -> object:
-        """Return what the doubt of a sentence depends on."""
+        """Return the key of the doubt of a sentence."""
         return unit.text, self._models
 
     def measure(self, unit: Unit) -> None:

@@ -268,7 +268,7 @@ def _content_digest(path: Path) -> str:
 
 
 def _facts(path: Path) -> tuple[int, int, int, int]:
-    """Return what changes when another program writes a file."""
+    """Return the values that change when another program writes a file."""
     try:
         facts = os.stat(path)
     except OSError:

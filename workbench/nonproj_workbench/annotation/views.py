@@ -78,7 +78,7 @@ class View(NamedTuple):
 
 
 def view_of(text: str, suggester: Suggester | None, trust: str, on_demand: bool = False) -> View:
-    r"""Return what is shown of a sentence.
+    r"""Return the values that the page shows of a sentence.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
 
 
 def _violations(options: argparse.Namespace, sentences: Sequence[Sentence]) -> list[Violation]:
-    """Return what the official validator rejects; nothing if it cannot check the treebank, unless asked for."""
+    """Return the errors that the official validator finds; none if it cannot check the treebank, unless asked for."""
     if options.level == 0:
         return []
     if options.level is None:

@@ -199,7 +199,7 @@ def _occurrences(
 def _as_variations(
     sentence: int, low: int, high: int, annotations: tuple[Annotation, Annotation], numbers: tuple[int, int]
 ) -> Iterator[Variation]:
-    """Yield what two annotations of two words say of one of them: of the modifier by its own, or else by the other."""
+    """Yield the variation of one of two words in two annotations: of the modifier by its own, or else by the other."""
     own, other = annotations
     if other == NIL:  # the others have another head, which is not known
         word, head = (low, "") if own[1] == "<" else (high, "")

@@ -60,7 +60,7 @@ def _item(position: int, sentence: Sentence, prediction: Prediction) -> ReportIt
 
 
 def _tile(kind: str, found: int, shown: int) -> Tile:
-    """Return how many suspicions of a kind there are."""
+    """Return the number of suspicions of a kind."""
     return f"{found:,}", f"suspicious {TITLES[kind][1]}" if kind != "rule" else TITLES[kind][1], f"{shown:,} shown"
 
 

@@ -162,7 +162,7 @@ _Found = tuple[str, tuple[str, str], float | None, float, bool | None]
 
 
 def _head(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
-    """Return what speaks against a head."""
+    """Return the evidence against a head."""
     head, sure = str(prediction.heads[i]), prediction.head_confidence
     odds = _log_odds(sure[i]) if sure else 0.0
     if head == row[HEAD]:
@@ -172,14 +172,14 @@ def _head(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
 
 
 def _label(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
-    """Return what speaks against a label, given the annotated tree."""
+    """Return the evidence against a label, given the annotated tree."""
     label = prediction.best_labels[i]
     margin = None if row[DEPREL] in (label, ABSENT) else prediction.label_margins[i]
     return "label", (row[DEPREL], label), margin, 0.0, None
 
 
 def _tag(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
-    """Return what speaks against the tags of a word."""
+    """Return the evidence against the tags of a word."""
     own, found = _filled(row, row[UPOS : FEATS + 1]), _filled(row, prediction.tags[i])
     margin = None if found == own else prediction.tag_margins[i]
     kind = "tag" if found.split(" ")[0] != own.split(" ")[0] else "features"
@@ -187,7 +187,7 @@ def _tag(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
 
 
 def _lemma(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
-    """Return what speaks against a lemma: how often the form has the other one."""
+    """Return the evidence against a lemma: the counts of the form with the other one."""
     lemma, (others, own) = prediction.lemmas[i], prediction.lemma_counts[i]
     margin = None if row[LEMMA] in (lemma, ABSENT) or lemma == "_" else math.log((others + 0.5) / (own + 0.5))
     return "lemma", (row[LEMMA], lemma), margin, 0.0, None
