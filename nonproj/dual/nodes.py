@@ -219,10 +219,10 @@ class KnownTrees:
         return self.ordered[-self.k] if len(self.ordered) >= self.k else -np.inf
 
     def best(self) -> float:
-        """Return the highest value of those that are not ranked, minus infinity if there is none."""
+        """Return the highest value of the unranked trees, minus infinity if there is none."""
         return -self.heap[0][0] if self.heap else -np.inf
 
     def pop(self) -> tuple[Int32s, float]:
-        """Rank the best of those that are not ranked; return it and its value."""
+        """Rank the best unranked tree; return it and its value."""
         value, _, tree = heapq.heappop(self.heap)
         return tree, -value

@@ -56,10 +56,7 @@ class Outcomes(NamedTuple):
         return float((size * np.abs(mean - right))[filled].sum() / size.sum())
 
     def noise(self) -> tuple[float, float]:
-        """Return the calibration error if the probabilities are true, above 0 because samples are finite.
-
-        Its mean, and the error that only one in twenty samples exceeds.
-        """
+        """Return the calibration error of true probabilities, due to finite samples: mean and 95th percentile."""
         draws = np.random.default_rng(0).random((_DRAWS, len(self.right))) < self.probabilities
         errors = [Outcomes(self.probabilities, draw).calibration_error() for draw in draws]
         return float(np.mean(errors)), float(np.quantile(errors, 0.95))

@@ -228,7 +228,7 @@ class Corpus:
         return self.having(chosen=chosen)
 
     def single_copies(self, turn: int) -> np.ndarray:
-        """Return the numbers of the chosen sentences, but of each only one of its copies: another one in each turn."""
+        """Return the numbers of the chosen sentences, one copy of each, which alternates by turn."""
         own = self.chosen[self.chosen < self.n_own]
         numbers, first, counts = np.unique(own // self.copies, return_index=True, return_counts=True)
         return np.append(own[first + (numbers + turn) % counts], self.chosen[len(own) :])

@@ -154,7 +154,7 @@ def check_state(state: tuple[object, Mapping[str, np.ndarray]], schema: Schema, 
 
 
 def _with_optional(schema: Schema, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Schema:
-    """Return a schema with those optional parts of which a state has anything."""
+    """Return a schema with the optional parts of which a state has at least one value or array."""
     for part in schema.optional:
         if part.values.keys() & values.keys() or part.arrays.keys() & arrays.keys():
             more = _with_optional(part, values, arrays)

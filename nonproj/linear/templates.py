@@ -181,7 +181,7 @@ def compile_templates(
 
 
 def _coefficient(grammar: Grammar, text: str, term: Term) -> int:
-    """Return the coefficient of a term in a template; if it changed, so would what every model means."""
+    """Return the coefficient of a term in a template, on which the weights of every model depend."""
     offset = "" if term.slot == "between" else f"{term.offset:+d}"
     return coefficient(f"{grammar.part}/{text}/{term.slot}{offset}.{term.attribute}")
 

@@ -122,7 +122,7 @@ class ContextWeights(NamedTuple):
 
 
 def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gates [N, 2 * E], cells [N, E] and what is added to the vectors [N, E], float32.
+    """Return gates [N, 2 * E], cells [N, E] and outputs, which are added to the vectors [N, E], float32.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def _add_layer(
 def _run_layer(
     products: Float32s, first: Int32s, end: Int32s, gates: Float32s, cells: Float32s, added: Float32s
 ) -> None:
-    """Write gates, cells and what is added.
+    """Write gates, cells and outputs.
 
     Loops over units are from 0 and over few arrays, so that they are vectorised.
     """

@@ -22,7 +22,7 @@ TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
 
 
 class RestrictedWord(NamedTuple):
-    """The key of a word that has one of some tags, or if there are not many of these, of ``others`` that are likely."""
+    """The key of a word with one of some tags, or of at most ``others`` likely ones beside them."""
 
     form: str
     tags: tuple[int, ...]

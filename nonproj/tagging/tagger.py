@@ -42,7 +42,7 @@ from nonproj.types import Sentence
 
 _CACHED_FORMS = 30_000
 _OWN = 2.0
-"""Candidates whose score by the form alone is this number of pruning thresholds below the best are dropped."""
+"""Distance from the best score by the form alone beyond which candidates are dropped, in pruning thresholds."""
 
 THRESHOLD, MAX_TAGS = 250.0, 6
 """A word's candidates for the pass of second order: those that lose no more in the pass of first order, in units of the

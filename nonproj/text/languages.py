@@ -28,7 +28,7 @@ _MIN_WORDS = 1000
 
 
 class Language(NamedTuple):
-    """The rules for a language.  Strings are in lower case, unless text in lower case is not meant.
+    """The rules for a language.  Strings in lower case stand for text in any case.
 
     Attributes
     ----------

@@ -32,8 +32,8 @@ LONGEST, LONGEST_TOKEN = 24, 40
 """Longest segment, and longest token that has any, in characters."""
 
 MIN_TOKENS, MIN_SHARE = 2, 0.1
-"""A known segment is a word in this number of different multiword tokens, and in this share of the tokens that begin or
-end with it; an edit of other segments is that of this number of them."""
+"""Minimum number of different multiword tokens in which a known segment is a word, or an edit of other segments occurs;
+and minimum share of the tokens that begin or end with the segment."""
 
 MOST_READINGS = 16
 """Maximum number of words that one segment was in training, and of the edits that fit the same segments."""
@@ -278,7 +278,7 @@ class MultiwordLexicon:
                 yield Segment(begin, end, OPEN, place, hashed, key, frequency, tokens.get(word, 0), (word,))
 
     def _fitting(self, segment: str) -> list[_CountedEdit]:
-        """Return the edits that leave something of a segment."""
+        """Return the edits that do not replace a whole segment."""
         found: list[_CountedEdit] = []
         n, plain = len(segment), without_acutes(segment)
         for unaccented, front, back in self._sizes:

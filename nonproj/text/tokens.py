@@ -210,7 +210,7 @@ def _is_token(ends: Bools, first: int, begin: int, end: int, last: int) -> bool:
 
 @kernel
 def _clipping(text: Text, c: int, begin: int, informal: bool) -> float:
-    """Return how much speaks for an abbreviation: a word and a full stop, from ``begin`` to the end of chunk ``c``.
+    """Return the evidence for an abbreviation, a word and a full stop, from ``begin`` to the end of chunk ``c``.
 
     The word is short.  The next chunk begins with a digit, or in lower case, unless sentences do so (``informal``); or
     the word has no vowel, ends in lower case and is no unit behind a number, as in ``Doe v. Roe``.
@@ -302,7 +302,7 @@ class TokenModel(NamedTuple):
 
 
 def tokenize(text: Text, model: TokenModel) -> TokenSpans:
-    """Return the tokens of a text, those that are longer than `nonproj.text.layout.MAX_TOKEN` cut."""
+    """Return the tokens of a text; tokens longer than `nonproj.text.layout.MAX_TOKEN` are cut."""
     return TokenSpans(*_tokenize(text, model, WINDOW))
 
 

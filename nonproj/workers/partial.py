@@ -193,7 +193,7 @@ class JobLog:
         self.end = self._stream.tell()
 
     def shorten(self, place: int) -> None:
-        """Remove the records behind a place."""
+        """Truncate the file at a place."""
         self._stream.seek(place)
         self._stream.truncate()
         self.end = place

@@ -104,7 +104,7 @@ def model(
     inputs: Mapping[str, Sequence[int | str]],
     outputs: Mapping[str, Sequence[int | str]],
 ) -> bytes:
-    """Return a whole model.
+    """Return a model in the ONNX format.
 
     Parameters
     ----------
