@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from nonproj.cli.main import build_parser, main
 from nonproj.cli.plugins import GROUP, WARMUPS, WORKBENCH, warm_ups
 from nonproj.errors import DependencyError
-
-ROOT = Path(__file__).resolve().parents[2]
 
 MODULE = """
 from nonproj.cli.plugins import Command
@@ -37,7 +32,7 @@ def distribution(tmp_path, monkeypatch):
     def install(command, place="greeting:GREET", group=GROUP):
         (tmp_path / "greeting.py").write_text(MODULE, encoding="utf-8")
         folder = tmp_path / "nonproj_greeting-1.0.0.dist-info"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: nonproj-greeting\nVersion: 1.0.0\n")
         (folder / "entry_points.txt").write_text(f"[{group}]\n{command} = {place}\n")
         monkeypatch.syspath_prepend(str(tmp_path))
@@ -50,22 +45,18 @@ def test_an_installed_command_runs(distribution, capsys):
     distribution("greet")
     assert main(["greet", "--name", "Anna"]) == 1
     assert capsys.readouterr().out == "good morning, Anna\n"
-    for words, message in ((["greet", "--nam", "a"], "nonproj greet: unknown option --nam; did you mean --name?"),):
-        with pytest.raises(SystemExit, match="2"):
-            main(words)
-        assert message in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["greet", "--nam", "a"])
+    assert "nonproj greet: unknown option --nam; did you mean --name?" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="0"):
         main(["greet", "--help"])
     assert "Greet somebody." in capsys.readouterr().out
     assert "greet" in build_parser(["greet"]).commands and "greet" not in build_parser().commands
 
 
-def test_installed_warm_ups_are_found(distribution):
+def test_installed_warm_ups_are_found_and_must_fit(distribution):
     distribution("all", "greeting:run", WARMUPS)
     assert "greeting" in [each.__module__ for each in warm_ups()]
-
-
-def test_a_warm_up_that_does_not_fit_is_an_error(distribution):
     distribution("all", "greeting:none", WARMUPS)
     with pytest.raises(DependencyError, match="^'all': nonproj-greeting does not fit this version of nonproj"):
         warm_ups()
@@ -86,7 +77,7 @@ def test_a_distribution_that_does_not_fit_is_reported_in_one_line(place, distrib
     assert error.endswith("); install both in the same version\n") and error.count("\n") == 1
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["-q", "trees.conllu"], ["--whatever"]])
+@pytest.mark.parametrize("words", [[], ["--help"], ["-q", "trees.conllu"]])
 @pytest.mark.parametrize("command", WORKBENCH)
 def test_where_the_workbench_is_not_installed_one_line_says_how(command, words, monkeypatch, capsys):
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
@@ -106,22 +97,3 @@ def test_the_help_lists_its_commands_all_the_same(monkeypatch, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["anotate"])
     assert "unknown command 'anotate'; did you mean annotate?" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "words", [["parse", "-m", "a", "b"], ["train", "--help"], ["--help"], ["-v", "evaluate", "a", "b"]]
-)
-def test_no_installed_distribution_is_looked_at_for_a_command_of_our_own(words):
-    program = f"""
-import sys
-from nonproj.cli.main import parse_arguments
-try:
-    parse_arguments({words!r})
-except SystemExit:
-    pass
-sys.exit("importlib.metadata" in sys.modules)
-"""
-    command = [sys.executable, "-c", program]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

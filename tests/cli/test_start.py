@@ -43,6 +43,22 @@ assert len(scipy.linalg.cython_blas.__pyx_capi__) > 100 and scipy.linalg.cython_
 
 def test_commands_about_files_import_no_kernels(tmp_path):
     (tmp_path / "a.conll").write_text("1\tRegn\t_\tN\tN\t_\t0\tROOT\t_\t_\n\n")
-    for words in (["evaluate", "a.conll", "a.conll"], ["show", "a.conll"], ["show", "a.conll", "-o", "a.html"]):
-        program = f"import sys; from nonproj.cli.main import main; assert main({words!r}) == 0"
-        assert run(f"{program}; assert 'numba' not in sys.modules", tmp_path).returncode == 0
+    commands = ["evaluate", "a.conll", "a.conll"], ["show", "a.conll"], ["show", "a.conll", "-o", "a.html"]
+    program = f"import sys; from nonproj.cli.main import main; assert not any(map(main, {commands!r}))"
+    assert run(f"{program}; assert 'numba' not in sys.modules", tmp_path).returncode == 0
+
+
+def test_arguments_are_read_without_heavy_libraries_and_other_distributions(tmp_path):
+    """Help, errors and our own commands need neither numpy nor the entry points of what is installed."""
+    program = """
+import contextlib, sys
+from nonproj.cli.main import main, parse_arguments
+for words in (["--help"], ["train", "--help"], ["parse", "--modle"]):
+    with contextlib.suppress(SystemExit):
+        main(words)
+for words in (["parse", "-m", "a", "b"], ["-v", "evaluate", "a", "b"]):
+    parse_arguments(words)
+found = {"numpy", "numba", "sklearn", "yaml", "tqdm", "conllu", "importlib.metadata"} & set(sys.modules)
+sys.exit(f"imported {found}" if found else 0)
+"""
+    assert run(program, tmp_path).returncode == 0

@@ -14,17 +14,9 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
 
-OPTIONS = toy.QUICK | {
-    "features.bits": 14,
-    "pruner.bits": 14,
-    "labeler.bits": 16,
-    "tagger.bits": 16,
-    "tagger.epochs": 1,
-    "pruner.folds": 3,
-    "labeler.epochs": 2,
-    "training.epochs": 3,
-    "confidence.share": 0.5,
-}
+OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14)
+OPTIONS |= dict.fromkeys(("labeler.bits", "tagger.bits"), 16) | dict.fromkeys(("pruner.folds", "training.epochs"), 3)
+OPTIONS |= {"tagger.epochs": 1, "labeler.epochs": 2, "confidence.share": 0.5}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are processes copied")
 
 

@@ -30,20 +30,7 @@ from tests import toy
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "data_scripts" / "fetch_clusters.py"
 
 LINES = "0010\thund\t7\n0010\tkat\t5\n00111111\thus\n01\tser\n1\t.\n"
-SMALL = {
-    "features.bits": 14,
-    "pruner.bits": 12,
-    "pruner.epochs": 1,
-    "pruner.folds": 0,
-    "labeler.bits": 14,
-    "labeler.epochs": 1,
-    "tagger.epochs": 0,
-    "segmenter.epochs": 0,
-    "training.epochs": 2,
-    "training.tags": "gold",
-    "confidence.share": 0.3,
-    "network.epochs": 1,
-}
+SMALL = toy.FROM_GOLD_TAGS | {"labeler.epochs": 1, "training.epochs": 2, "confidence.share": 0.3, "network.epochs": 1}
 
 
 @pytest.fixture

@@ -76,30 +76,6 @@ def a_labeler(margin=0.0, n_labels=3):
     return Labeler(part_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
 
 
-def scored(labeler, weights, tokens, heads):
-    hashed = hash_tokens(tokens, labeler.table, len(weights))
-    return label_scores(hashed, label_parts(heads), labeler.n_labels, weights)
-
-
-@pytest.mark.parametrize("margin", [0.0, 2.0])
-def test_a_rule_is_learnt_without_a_mistake(margin):
-    labeler, examples = a_labeler(margin)
-    order = np.arange(len(examples))
-    wrong, ties = [labeler.epoch(examples, order) for _ in range(12)], 0
-    assert wrong[0] > 0
-    assert wrong[-1] == 0
-    for tokens, heads, gold in examples:
-        last = scored(labeler, labeler.weights, tokens, heads)
-        assert last.argmax(axis=1).tolist() == gold.tolist()
-        # Without a margin a label may be right by a tie, lowest number first; means may stay below it for ever.
-        tied = (last == last.max(axis=1, keepdims=True)).sum(axis=1) > 1
-        assert not (margin and tied.any())
-        averaged = scored(labeler, labeler.mean(), tokens, heads).argmax(axis=1)
-        assert averaged[~tied].tolist() == gold[~tied].tolist()
-        ties += int(tied.sum())
-    assert ties <= 1
-
-
 @pytest.mark.parametrize("margin", [0.0, 4.0])
 def test_an_update_moves_what_does_not_win_by_the_margin(margin):
     labeler, examples = a_labeler(margin)
@@ -117,35 +93,3 @@ def test_an_update_moves_what_does_not_win_by_the_margin(margin):
             assert (labeler.weights == expected).all()
             assert (labeler.total == total).all()
             assert labeler.step == step + 1
-
-
-def test_the_last_weights_win_by_the_margin():
-    labeler, examples = a_labeler(margin=3.0)
-    for _ in range(30):
-        if not labeler.epoch(examples, np.arange(len(examples))):
-            break
-    else:
-        pytest.fail("the rule was not learnt")
-    for tokens, heads, gold in examples:
-        scores = label_scores(hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads), 3, labeler.weights)
-        for row, label in zip(scores, gold, strict=True):
-            assert row[label] - np.delete(row, label).max() >= 3.0
-
-
-def test_lazy_averaging_is_the_mean_over_all_steps():
-    labeler, examples = a_labeler()
-    history = [labeler.weights.astype(float)]
-    for _ in range(3):
-        for example in examples:
-            labeler.update(*example)
-            history.append(labeler.weights.astype(float))
-    assert labeler.weights.any()
-    np.testing.assert_allclose(labeler.mean(), np.mean(history, axis=0), atol=1e-6)
-    assert labeler.mean().dtype == np.float32
-
-
-def test_two_runs_learn_the_same_weights():
-    (one, examples), (other, _) = a_labeler(), a_labeler()
-    for labeler in (one, other):
-        labeler.epoch(examples, np.arange(len(examples))[::-1])
-    assert one.mean().tobytes() == other.mean().tobytes()

@@ -8,13 +8,11 @@ from instances import seeds
 from nonproj.scoring import morphology
 from nonproj.scoring.vocabulary import (
     ATTRIBUTES,
-    END,
     FEAT,
     FIRST,
     OUTSIDE,
     PADDING,
     ROOT,
-    START,
     UNKNOWN,
     TokenEncoder,
     prefer_coarse,
@@ -28,60 +26,6 @@ def word(form, lemma="_", cpos="N", pos="_", feats="_", number=1):
 
 def encoder_of(*rows, attributes=("form",), rare=1):
     return TokenEncoder.from_sentences([Sentence(list(rows))], list(attributes), rare)
-
-
-@pytest.mark.parametrize(
-    "columns, expected",
-    [
-        (
-            ("Husene", "hus", "N", "NC", "a=1|b=2"),
-            {
-                "form": "Husene",
-                "lower": "husene",
-                "lemma": "hus",
-                "cpos": "N",
-                "pos": "NC",
-                "feats": "a=1|b=2",
-                "tag": "NC a=1|b=2",
-                "prefix2": "hu",
-                "prefix3": "hus",
-                "prefix4": "huse",
-                "prefix5": "husen",
-                "suffix1": "e",
-                "suffix2": "ne",
-                "suffix3": "ene",
-                "suffix4": "sene",
-                "shape": "Xxx",
-            },
-        ),
-        # Absent columns: the lemma is the form in lower case, the fine tag the coarse one.
-        (
-            ("Å", "_", "I", "_", "_"),
-            {
-                "form": "Å",
-                "lower": "å",
-                "lemma": "å",
-                "cpos": "I",
-                "pos": "I",
-                "feats": "_",
-                "tag": "I _",
-                "prefix2": "å",
-                "prefix5": "å",
-                "suffix1": "å",
-                "suffix4": "å",
-                "shape": "X",
-            },
-        ),
-        (("1990'erne", "_", "_", "_", "_"), {"lemma": "1990'erne", "pos": "_", "shape": "dd'xx"}),
-        (("EU-17", "_", "N", "_", "_"), {"shape": "XX-dd", "suffix3": "-17"}),
-        (("a_b", "_", "N", "_", "_"), {"shape": "x_x"}),
-        (("......", "_", "U", "_", "_"), {"shape": ".."}),
-        (("McDonald", "_", "N", "_", "_"), {"shape": "XxXxx"}),
-        (("中文", "_", "N", "_", "_"), {"shape": "xx"}),
-    ],
-)
-def test_attributes_of_a_word(columns, expected):
-    assert {name: ATTRIBUTES[name](*columns) for name in expected} == expected
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)
@@ -131,11 +75,6 @@ def test_words_lie_between_the_root_and_margins():
     assert rows[PADDING:-PADDING] == [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
 
 
-def test_reserved_numbers_are_told_apart_from_strings():
-    assert len({OUTSIDE, UNKNOWN, START, END, ROOT, FIRST}) == 6
-    assert max(OUTSIDE, UNKNOWN, START, END, ROOT) < FIRST
-
-
 @pytest.mark.parametrize("n", [0, 1])
 def test_the_shortest_sentences(n):
     encoder = encoder_of(word("a"))
@@ -169,15 +108,6 @@ def test_a_word_is_known_by_all_its_columns():
     encoder = encoder_of(*rows, attributes=("form", "lemma", "cpos", "pos", "feats"))
     atoms = encoder.encode(Sentence(rows)).atoms[PADDING + 1 : -PADDING]
     assert len({tuple(row) for row in atoms.tolist()}) == 6
-
-
-def test_an_encoder_of_stored_vocabularies_gives_the_same_numbers():
-    rows = [word(f, lemma=f[0], feats=g) for f, g in [("ab", "x=1"), ("ac", "y=1|x=1"), ("bc", "_")]]
-    one = encoder_of(*rows, attributes=("suffix1", "lemma"))
-    other = TokenEncoder({name: list(strings) for name, strings in one.vocabularies.items()})
-    assert other.attributes == ["suffix1", "lemma"]
-    pairs = zip(one.encode(Sentence(rows))[:3], other.encode(Sentence(rows))[:3], strict=True)
-    assert all(a.tolist() == b.tolist() for a, b in pairs)
 
 
 def test_a_common_word_is_its_own_key_and_others_are_their_tags():
