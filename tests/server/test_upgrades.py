@@ -11,13 +11,10 @@ import threading
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 from command import ROOT, heed, running
 from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
-
-httpx = pytest.importorskip("httpx")
-for library in ("starlette", "uvicorn", "python_multipart", "prometheus_client"):
-    pytest.importorskip(library)
 
 get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
@@ -42,7 +39,6 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
         while not said(server, "serving the reloaded toy"):
             state = get(f"{server.url}/health")
             assert (state.status_code, state.json()["status"]) == (200, "ok")
-            time.sleep(0.02)
         wait_until(lambda: set(running(server.process.pid)) & workers == {server.process.pid}, server)
         stream.wait_for(20)
         metrics = get(f"{server.url}/metrics").text
@@ -126,18 +122,6 @@ def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
 
 
 @pytest.mark.thorough
-def test_a_server_that_reloads_can_be_stopped(path):
-    for pause in (0.0, 0.3, 1.0):
-        with serving(path) as server:
-            server.process.send_signal(signal.SIGHUP)
-            time.sleep(pause)
-            assert server.stop() == 0
-            assert server.messages[-1] == "stopped\n"
-            assert not said(server, "Traceback")
-            wait_until(lambda server=server: running(server.process.pid) == [])
-
-
-@pytest.mark.thorough
 def test_a_signal_during_the_start_is_obeyed_when_the_server_is_ready(path):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "0"]
@@ -166,13 +150,12 @@ def test_memory_does_not_grow_with_reloads(path):
             server.process.send_signal(signal.SIGHUP)
             wait_until(lambda: said(server, "serving the reloaded toy") > count, server)
             wait_until(lambda: len(running(server.process.pid)) == 2, server)
-            time.sleep(0.2)
             pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
             return len(os.listdir(f"/proc/{server.process.pid}/fd")), pages * os.sysconf("SC_PAGE_SIZE")
 
         first = [reload() for _ in range(3)][-1]
         last = [reload() for _ in range(8)][-1]
-    assert last[0] <= first[0]
+        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first[0], server)
     assert last[1] < first[1] + 8 * GOLDEN.stat().st_size
 
 
