@@ -241,24 +241,17 @@ def test_a_file_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
 # -- the model among the files -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
+def test_whether_the_first_argument_is_a_model(here, capsys):
+    for words, expected in (
         (["data/a.conll", "data/b/a.conllu"], True),
         (["data/a.conll", "toy.nonproj"], False),  # swapped
         (["missing", "data/a.conll"], False),
         (["data"], True),
-    ],
-)
-def test_whether_the_first_argument_is_a_model(here, words, expected):
-    assert are_inputs(words) == expected
-    options = program.parse_arguments(["parse", *words, "-o", "out"])
-    assert (options.model is None) == expected
-
-
-def test_several_inputs_need_a_folder_and_are_not_taken_for_a_model(here, capsys):
-    for words in ([], ["-o", "out.conllu"]):
-        with pytest.raises(SystemExit, match="2"):
-            program.parse_arguments(["parse", "data/a.conll", "data/b/a.conllu", *words])
-        message = "several files need a folder to write to: -o FOLDER; data/a.conll is not a model"
-        assert message in capsys.readouterr().err
+    ):
+        assert are_inputs(words) == expected
+        options = program.parse_arguments(["parse", *words, "-o", "out"])
+        assert (options.model is None) == expected
+    with pytest.raises(SystemExit, match="2"):
+        program.parse_arguments(["parse", "data/a.conll", "data/b/a.conllu"])
+    message = "several files need a folder to write to: -o FOLDER; data/a.conll is not a model"
+    assert message in capsys.readouterr().err

@@ -3,22 +3,13 @@
 import naive_trees
 import numpy as np
 import pytest
-import toy
 from instances import seeds
 from naive_crossing import crossing_arcs
-from problems import ALL_SETS, HIGHER_ORDER, marked, naive_relaxed
-from updates import BITS, FILES, draw_update, twin_scores
+from problems import HIGHER_ORDER, marked, naive_relaxed
+from updates import BITS, draw_update, twin_scores
 
-from nonproj.automata.relaxed import relaxed_indicators
 from nonproj.dual.decoding import dual_decomposition
-from nonproj.dual.options import DualOptions
 from nonproj.learning.hyperparameters import CROSSING
-from nonproj.learning.perceptron import PartExample, Perceptron
-from nonproj.parts.arcs import full_arc_space
-from nonproj.parts.space import part_space, tree_indicators
-from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import attributes_of
-from nonproj.scoring.vocabulary import TokenEncoder
 
 
 def with_margins(scores, example, margin):
@@ -83,43 +74,3 @@ def test_an_update_over_trees_equals_enumeration(name):
         numbers = naive_trees.part_numbers(best, example.parts)
         check_update(perceptron, example, places, marked(example.parts, numbers))
     assert proved >= len(chosen) / 2
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("tau", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("seed", range(4))
-def test_indicators_of_z_score_at_least_as_high_as_any_tree(seed, name, tau):
-    _, example, _, _ = draw_update(seed, name, 4)
-    parts = example.parts
-    scores = np.random.default_rng(seed).standard_normal(len(parts))
-    best = max(map(naive_trees.tree_scorer(parts, scores), naive_trees.all_trees(4)))
-    assert relaxed_indicators(parts, scores, tau) @ scores >= best - 1e-9
-
-
-def toy_examples(name, count=20):
-    sentences = toy.sentences(count)
-    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
-    examples = []
-    for sentence in sentences:
-        parts = part_space(full_arc_space(len(sentence)), name)
-        examples.append(PartExample(encoder.encode(sentence), sentence.tree, parts))
-    return Scorer(FILES, encoder.attributes, name), examples
-
-
-@pytest.mark.parametrize("relaxed", [True, False])
-@pytest.mark.parametrize("name", ALL_SETS)
-def test_what_can_be_separated_is_learnt_without_a_mistake(name, relaxed):
-    """After an epoch without an error the weights do not change, and each gold tree is decoded."""
-    scorer, examples = toy_examples(name)
-    perceptron = Perceptron(scorer, 16, 0.0, DualOptions(), relaxed)
-    for _ in range(25):
-        before = perceptron.weights.copy()
-        if not sum(perceptron.update(example) for example in examples) and (perceptron.weights == before).all():
-            break
-    else:
-        pytest.fail("not learnt in 25 epochs")
-    assert perceptron.weights.any()
-    for example in examples:
-        scores = scorer.score_unlabelled(scorer.features(example.tokens, example.parts, 1 << 16), perceptron.weights)
-        gold = tree_indicators(example.parts, example.heads)
-        assert gold.tolist() == perceptron._decode(example.parts, scores).tolist()

@@ -83,22 +83,6 @@ def test_a_step_is_adagrads(seed):
     assert left_out < 3 * 36
 
 
-def test_a_negligible_gradient_moves_nothing():
-    """No weight moves if the gold tree is all but certain."""
-    _, pruner, tokens, heads, pairs, places = a_problem(2, 3, Pruner)
-    pruner.weights[:] = 0
-    for (h, m), found in zip(pairs, places, strict=True):
-        if heads[m] == h:
-            pruner.weights[found] = 40.0
-    before = pruner.weights.copy()
-    scores = dense(pairs, places, before, 3)
-    _, marginals = naive_trees.log_partition(scores)
-    assert all(abs(marginals[h][m] - (heads[m] == h)) < PRUNER.negligible for h, m in pairs)
-    assert pruner.update(tokens, heads, False) == pytest.approx(0.0, abs=1e-3)
-    assert (pruner.weights == before).all()
-    assert not pruner.squares.any()
-
-
 @pytest.mark.parametrize("single_root", [False, True])
 def test_an_epoch_tells_the_mean_loss_of_a_word_in_the_given_order(single_root):
     rng = np.random.default_rng(3)

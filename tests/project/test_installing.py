@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 from nonproj import errors
-from nonproj.errors import install_distribution, needs
+from nonproj.errors import install_distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,11 +18,6 @@ def test_another_distribution_comes_from_a_checkout(tmp_path, monkeypatch):
     assert shlex.split(install_distribution("workbench")) == ["pip", "install", str(ROOT / "workbench")]
     monkeypatch.setattr(errors, "__file__", str(tmp_path / "nonproj" / "errors.py"))
     assert install_distribution("workbench") == "pip install ./workbench, in a checkout of nonproj"
-
-
-def test_messages_are_sentences_of_one_form():
-    message = needs("encoders need", "tokenizers", "encoder")
-    assert message == "encoders need the package tokenizers; run: pip install 'nonproj[encoder]'"
 
 
 EXTRA = re.compile(r"""(?:install_command|needs(?:_package)?)\((?:.*, )?["'](\w[\w-]*)["']\)""")

@@ -65,10 +65,8 @@ def archive(folder, name, files):
 @pytest.mark.parametrize(
     ("name", "taken"),
     [
-        ("german", "UD_German-GSD"),
         ("German", "UD_German-GSD"),
         ("de", "UD_German-GSD"),
-        ("UD_German-HDT", "UD_German-HDT"),
         ("german-hdt", "UD_German-HDT"),
         ("old church slavonic", "UD_Old_Church_Slavonic-PROIEL"),
         ("Old_East_Slavic", "UD_Old_East_Slavic-TOROT"),

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 import toy
 from naive_crossing import crossing_arcs
-from problems import (
-    HIGHER_ORDER,
-    draw_arcs,
-    draw_tree,
-    marked,
-    naive_relaxed,
-)
+from problems import HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
 from nonproj.components.trainer import train

@@ -148,22 +148,6 @@ def test_dense_scores_are_those_of_all_arcs(n):
                 assert scores[h, m] == sum(float(weights[i]) for i in places)
 
 
-def test_a_sentence_scores_the_same_whatever_was_scored_before():
-    """Buffers are not carried over: a long sentence between two scorings of a short one changes nothing."""
-    spec = load_templates()["arc"]
-    rng, sentence, encoder, table = draw_features(3, spec, 4)
-    weights = rng.standard_normal(1 << BITS).astype(np.float32)
-
-    def scored(one):
-        return score_parts(
-            hash_tokens(encoder.encode(one), table, len(weights)), parts_of("arc", full_arc_space(len(one))), weights
-        ).tolist()
-
-    before = scored(sentence)
-    scored(draw_sentence(rng, 30))
-    assert scored(sentence) == before
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_the_update_is_the_transpose_of_the_score(seed):
     """x . (F w) == (F' x) . w for any x and w."""

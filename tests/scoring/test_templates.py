@@ -5,18 +5,13 @@ import re
 import numpy as np
 import pytest
 from naive_scoring import random64
+from toy import sentences
 
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.scoring.templates import (
-    attributes_of,
-    check_templates,
-    codes_of,
-    load_templates,
-    parse,
-    part_templates,
-)
+from nonproj.scoring.templates import attributes_of, check_templates, codes_of, load_templates, parse, part_templates
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
 
 KNOWN = (
@@ -137,3 +132,13 @@ def test_attributes_are_those_named_in_a_fixed_order():
     }
     assert attributes_of(files) == ["form", "cpos", "tag"]
     assert attributes_of(dict(reversed(files.items()))) == ["form", "cpos", "tag"]
+
+
+@pytest.mark.parametrize("name", ["cluster", "vector"])
+def test_templates_that_name_clusters_or_vectors_need_them(name, tmp_path):
+    for part, spec in load_templates(parts="arc").items():
+        text = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos m.{name}]\n"
+        (tmp_path / f"{part}.yaml").write_text(text, encoding="utf-8")
+    config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
+    with pytest.raises(ConfigError, match=rf"^features.{name}s: .*the templates name {name}$"):
+        train(sentences(5), config)

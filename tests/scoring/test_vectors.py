@@ -222,15 +222,6 @@ def test_the_number_of_threads_changes_no_weight(trained):
         np.testing.assert_array_equal(array, found.weights[name])
 
 
-def test_templates_that_name_vectors_need_them(tmp_path):
-    for name, spec in load_templates(parts="arc").items():
-        lines = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos m.vector]\n"
-        (tmp_path / f"{name}.yaml").write_text(lines, encoding="utf-8")
-    config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
-    with pytest.raises(ConfigError, match=r"^features.vectors: .*the templates name vector$"):
-        train(sentences(5), config)
-
-
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_model_of_fasttext_is_refused_with_its_own_remedy(pack, tmp_path):
     path = tmp_path / "a.bin"

@@ -38,15 +38,6 @@ def test_attributes_equal_the_twin(name):
         assert ATTRIBUTES[name](*row[1:6]) == naive_scoring.text_of(row, name), row
 
 
-def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
-    rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
-    encoder = encoder_of(*rows)
-    assert encoder.vocabularies["form"] == ["c", "d", "a", "b"]
-    tokens = encoder.encode(Sentence([word("a"), word("c")]))
-    column = encoder.attributes.index("form")
-    assert tokens.atoms[PADDING + 1 : PADDING + 3, column].tolist() == [FIRST + 2, FIRST]
-
-
 @pytest.mark.parametrize("rare, known", [(1, ["c", "d", "a", "b"]), (2, ["c", "d"]), (3, ["c"]), (4, [])])
 def test_rare_strings_are_unknown(rare, known):
     rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
@@ -73,14 +64,6 @@ def test_words_lie_between_the_root_and_margins():
     rows = tokens.atoms.tolist()
     assert rows[:PADDING] == rows[-PADDING:] == [[OUTSIDE, OUTSIDE]] * PADDING
     assert rows[PADDING:-PADDING] == [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
-
-
-@pytest.mark.parametrize("n", [0, 1])
-def test_the_shortest_sentences(n):
-    encoder = encoder_of(word("a"))
-    tokens = encoder.encode(Sentence([word("a")] * n))
-    assert tokens.n_nodes == n + 1
-    assert tokens.atoms[PADDING:-PADDING, 0].tolist() == [ROOT] + [FIRST] * n
 
 
 def test_the_table_of_words_grows_and_keeps_what_it_has():

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from command import ROOT, run_copy, running, work_until_end
+from command import run_copy, running, work_until_end
 from serving import HTTP, nonsense, serving
 from toy import treebank
 
@@ -189,10 +189,7 @@ def test_tagger_replaces_tags_and_parser_adds_missing_ones(server):
     ],
 )
 def test_malformed_requests_are_answered_in_one_line(server, fields, message):
-    for response in (
-        post(f"{server.url}/process", data=fields),
-        get(f"{server.url}/process", params=fields),
-    ):
+    for response in (post(f"{server.url}/process", data=fields), get(f"{server.url}/process", params=fields)):
         assert is_line(response, 400)
         assert message in response.text
 
@@ -334,9 +331,11 @@ def test_errors_of_the_command_are_one_line(path, tmp_path):
 def test_other_commands_import_nothing_of_it(path, tmp_path):
     (tmp_path / "in.conllu").write_text(TEXT, encoding="utf-8")
     code = f"""
-main(["parse", {str(path)!r}, {str(tmp_path / "in.conllu")!r}, "-o", {str(tmp_path / "out")!r}])
+import sys
+from nonproj.cli.main import main
+main(["parse", {str(path)!r}, "in.conllu", "-o", "out"])
 found = {{"starlette", "uvicorn", "asyncio", "spacy", "pandas", "nonproj.server"}} & set(sys.modules)
 sys.exit(str(found) if found else 0)
 """
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -7,14 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import httpx
 import pytest
 from command import ROOT, heed, running
-from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
+from serving import DATA, GOLDEN, HTTP, Stream, put, said, serving, wait_until
 
 get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
@@ -86,23 +85,6 @@ def test_the_last_of_many_reloads_wins(path, other):
         wait_until(lambda: stream.answers[-1] == wanted, server)
     assert len(set(stream.answers)) == 2
     assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
-
-
-@pytest.mark.thorough
-def test_a_long_request_is_finished_by_the_old_model(path, other):
-    long = DATA | {"data": "\n".join(nonsense(400, seed) for seed in range(12))}
-    with serving(path, "--timeout", "120") as server:
-        found = []
-        thread = threading.Thread(target=lambda: found.append(post(f"{server.url}/process", data=long, timeout=200)))
-        thread.start()
-        wait_until(lambda: 'nonproj_workers{state="busy"} 1' in get(f"{server.url}/metrics").text)
-        put(other, path)
-        server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: said(server, "serving the reloaded toy"), server)
-        thread.join()
-        assert found[0].status_code == 200
-        assert "second" not in found[0].text
-        assert "second" in post(f"{server.url}/process", data=DATA).text
 
 
 @pytest.mark.thorough

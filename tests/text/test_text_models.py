@@ -29,13 +29,7 @@ from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_examples
 from nonproj.text.sentence_network import N_ROWS, PieceNodes, SentenceNetwork, nodes_of, sums_of
-from nonproj.text.sentence_network_learning import (
-    BITS,
-    EndExamples,
-    TrainableSentenceNetwork,
-    joined,
-    network_examples,
-)
+from nonproj.text.sentence_network_learning import BITS, EndExamples, TrainableSentenceNetwork, joined, network_examples
 from nonproj.text.sentences import SentenceModel, score_ends
 from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import SOMETIMES, TokenModel, token_examples, tokenize
@@ -170,16 +164,6 @@ def test_training_equals_the_twin(first):
                 naive.logistic_step(rows[index, :features].tolist(), bool(gold[index]), 0.1, weights, squares)
     assert not np.array_equal(before, weights)
     np.testing.assert_allclose(found, weights, rtol=1e-3, atol=1e-4)
-
-
-def test_frequent_features_are_learnt_before_rare_ones():
-    """Each example has a feature of its own; the shared ones weigh more where they are learnt first."""
-    random = np.random.default_rng(6)
-    gold = np.arange(200) % 2 == 0
-    rows = np.stack([gold + 0, random.permutation(200) + 2], axis=1).astype(np.int32)
-    options = (LogisticOptions(8, 6, 0.1, first) for first in (0, 1))
-    both, staged = (fit(rows, gold.astype(np.uint8), each, np.random.default_rng(0)) for each in options)
-    assert abs(staged[:2]).min() > 1.3 * abs(both[:2]).max()
 
 
 def test_capitalization_is_counted():
