@@ -28,8 +28,8 @@ NAMES = {
     "labels": "heads and labels",
     "trees": "trees",
 }
-WITH = dict.fromkeys(("marginals", "earlier"), LANGUAGES[-1:])
-WITH |= {"heads": LANGUAGES} | dict.fromkeys(("labels", "trees"), (LANGUAGES[0], LANGUAGES[-1]))
+WITH = {"marginals": LANGUAGES[-1:], "heads": LANGUAGES}
+WITH |= dict.fromkeys(("labels", "trees"), (LANGUAGES[0], LANGUAGES[-1]))
 """Treebanks of which the page shows each kind; the file has all."""
 
 INTRODUCTION = """# Confidence
@@ -42,7 +42,7 @@ confidence` makes this page, and `nonproj evaluate -m MODEL GOLD --calibration [
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true. AUC is the probability that a right head
 has a higher confidence than a wrong one. The last columns are the share of right ones among the most confident 50 and
-90 %. The baseline, which [the file](confidence.csv) has of all languages, are the marginals of the first-order model.
+90 %. The baseline is the marginals of the first-order model. [The file](confidence.csv) has all rows of all languages.
 """
 
 
@@ -100,7 +100,7 @@ def page(rows: Sequence[Row]) -> list[str]:
     lines = []
     figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
     for row in rows:
-        if row["probabilities"] == "marginals" and row["language"] != LANGUAGES[-1]:
+        if row["language"] not in WITH[str(row["probabilities"])]:
             continue
         title = str(row["language"]).partition("-")[0].title()
         cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]
