@@ -114,6 +114,12 @@ def wait_until(condition, server=None) -> None:
         time.sleep(0.02)
 
 
+async def until(condition) -> None:
+    """Wait for a condition, while other coroutines work."""
+    while not condition():
+        await asyncio.sleep(0.02)
+
+
 def said(server, text: str) -> int:
     """Number of times that the server has said something."""
     return sum(text in message for message in list(server.messages))

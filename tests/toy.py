@@ -11,6 +11,10 @@ from nonproj.types import Sentence
 QUICK = {"network.epochs": 2, "tagger.restarts": 1, "tagger.network_epochs": 2, "tagger.folds": 2, "pruner.folds": 0}
 """Options that suffice for the toy language, in a quarter of the time of training."""
 
+FROM_GOLD_TAGS = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
+FROM_GOLD_TAGS |= {"training.tags": "gold", "segmenter.epochs": 0, "confidence.share": 0.0}
+"""Options for small tables without tagger, segmenter and classifier."""
+
 NOUNS, VERBS = ("hund", "kat", "mand", "hus"), ("ser", "jager", "kender")
 ADJECTIVES, PARTICIPLES = ("stor", "lille"), ("sovende", "løbende")
 

@@ -26,7 +26,7 @@ from research.experiments.text import NOTE
 ENCODERS = ("neural",)
 """Pages about encoders, which need PyTorch."""
 
-PAGES = ("text", "audit", "proofs", "annotating", "confidence", "graphs", "crossing", *ENCODERS)
+PAGES = ("text", "proofs", "annotating", "confidence", "graphs", "crossing", *ENCODERS)
 """Modules with a page of their own, run only if named.
 
 Each has ``LANGUAGES``, the treebanks that it measures by default, perhaps ``ALL`` that it can, and ``measure(setting,

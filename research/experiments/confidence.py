@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,9 +10,8 @@ import numpy as np
 from nonproj.evaluation.calibration import BINS, SURE, Outcomes, judge, judge_from_text
 from nonproj.io import conll
 from nonproj.model.model import Model
-from nonproj.pipeline.batch import Batch
 from nonproj.pipeline.parser import Parser
-from nonproj.pipeline.stages import estimate, evidence, prune
+from nonproj.pipeline.stages import prune
 from nonproj.trees.marginals import marginals
 from research.experiments.layout import figure, percent, table
 from research.experiments.provenance import publish
@@ -26,13 +24,12 @@ FILE = "confidence.csv"
 INPUTS = ("gold tags", "predicted tags", "plain text")
 NAMES = {
     "marginals": "heads, marginals",
-    "earlier": "heads, knowing less",
     "heads": "heads",
     "labels": "heads and labels",
     "trees": "trees",
 }
-WITH = dict.fromkeys(("marginals", "earlier"), LANGUAGES[-1:])
-WITH |= {"heads": LANGUAGES} | dict.fromkeys(("labels", "trees"), (LANGUAGES[0], LANGUAGES[-1]))
+WITH = {"marginals": LANGUAGES[-1:], "heads": LANGUAGES}
+WITH |= dict.fromkeys(("labels", "trees"), (LANGUAGES[0], LANGUAGES[-1]))
 """Treebanks of which the page shows each kind; the file has all."""
 
 INTRODUCTION = """# Confidence
@@ -45,8 +42,7 @@ confidence` makes this page, and `nonproj evaluate -m MODEL GOLD --calibration [
 All figures are per cent, of all words, punctuation included. ECE is the expected calibration error over ten bins of
 equal width; "by chance" is its mean if all probabilities were exactly true. AUC is the probability that a right head
 has a higher confidence than a wrong one. The last columns are the share of right ones among the most confident 50 and
-90 %. Baselines are the marginals of the first-order model, and the classifier for input with one source of errors less
-("knowing less"). [The file](confidence.csv) has all rows of all languages.
+90 %. The baseline is the marginals of the first-order model. [The file](confidence.csv) has all rows of all languages.
 """
 
 
@@ -87,31 +83,14 @@ def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
     """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
-        earlier = without(Parser(model, tags="all"), text=None)
-        return {"earlier": judge_from_text(earlier, sentences)["heads"]} | judge_from_text(parser, sentences)
+        return judge_from_text(parser, sentences)
     pairs, of_heads = list(parser.parse_all(sentences)), []
     for sentence, parse in pairs:
         [scores] = parser.with_request(tags="none").run([sentence], until=prune).first_order
         p, heads = marginals(scores, parser.request.options.single_root)[0], parse.decoded.heads
         of_heads.append(p[heads, np.arange(1, len(heads) + 1)])
     judged = judge(pairs)
-    found = {"marginals": Outcomes(np.concatenate(of_heads), judged["heads"].right)}
-    if given == "predicted tags":
-        earlier = without(Parser(model, tags="all"), tagged=None, text=None)
-        found["earlier"] = judge(earlier.parse_all(sentences))["heads"]
-    return found | judged
-
-
-def without(parser: Parser, **models: None) -> Parser:
-    """Return a parser without some models of the classifier."""
-    classifier = dataclasses.replace(parser.loaded.classifier, **models)
-
-    def estimate_without(batch: Batch) -> Batch:
-        """Estimate confidence by the other models."""
-        own = [evidence(batch, i, classifier.limit) for i in range(len(batch.sentences))]
-        return batch._replace(confidence=list(map(classifier.confidence, own)))
-
-    return parser.with_stages([estimate_without if stage is estimate else stage for stage in parser.stages])
+    return {"marginals": Outcomes(np.concatenate(of_heads), judged["heads"].right)} | judged
 
 
 def page(rows: Sequence[Row]) -> list[str]:

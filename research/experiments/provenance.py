@@ -249,7 +249,6 @@ PAGES: dict[str, Callable[[], Ingredients]] = {
     "crossing": _grandparents("danish", "dutch", "basque", *_UNIVERSAL, text=True),
     "neural": _grandparents(*_UNIVERSAL, text=True, encoder__folder="pretrained"),
     "annotating": _with_constants("annotating", _annotating),
-    "audit": _grandparents("english-ewt", "greek", "afrikaans"),
     "proofs": _with_constants("proofs", _proofs),
     "graphs": _with_constants("graphs", _graphs, asdict(GRAPHS)),
 }

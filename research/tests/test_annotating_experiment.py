@@ -1,7 +1,5 @@
 """The simulated annotator: what is annotated, how actions are counted, and the tables of the page."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import toy
@@ -70,25 +68,3 @@ def test_all_strategies_annotate_as_many_arcs(parser, strategy):
     found = annotating.partial_trees(pool, given)
     assert len(found) == len(whole)
     assert [sum(row[6] != "_" for row in sentence.rows) for sentence in found] == [each.sum() for each in whole]
-
-
-def test_the_page_shows_means_and_errors(tmp_path: Path):
-    rows = [
-        {
-            "language": "greek",
-            "seed": seed,
-            "strategy": strategy,
-            "round": k,
-            "arcs": 10 + k,
-            "uas": 0.5 + seed / 10,
-            "las": 0.4,
-        }
-        for seed in range(2)
-        for strategy, k in (("start", 0), ("arcs", 2))
-    ]
-    assert (
-        "| Greek | single arcs, least certain first | 2 | 12 | 2 | 55.00 ± 5.00 | 40.00 ± 0.00 |"
-        in annotating._curves(rows)
-    )
-    annotating.plot(rows, tmp_path)
-    assert (tmp_path / "annotating.png").stat().st_size > 1000

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 import re
 import shutil
 import subprocess
 from collections import defaultdict
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,13 +22,11 @@ pytest.importorskip("highspy")
 
 from naive_trees import is_projective  # noqa: E402
 
-from nonproj.confidence.classifier import Classifier  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import Outcomes  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
-from nonproj.pipeline.stages import STAGES, estimate  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
-from research.experiments import confidence, layout, runner, store, table2, table3, text  # noqa: E402
+from research.experiments import confidence, runner, store, table2, table3, text  # noqa: E402
 from research.experiments.setting import RANDOM, ExperimentSettings, development, treebank  # noqa: E402
 
 
@@ -125,43 +122,7 @@ def test_the_page_names_all_tables_and_figures(setting):
     assert {path.name for path in setting.results.glob("*.png")} == set(re.findall(r"\((\w+\.png)\)", page))
 
 
-def test_papers_figures_are_shown_beside_ours(setting):
-    """Look for numbers of the papers in three places of the page."""
-    page = (setting.results / "README.md").read_text(encoding="utf-8")
-    rows = rows_of(setting, "table1")
-    ours = next(row["uas"] for row in rows if (row["parts"], row["rule"]) == ("grandparent", "paper"))
-    assert f"| 91.78 / **{100 * ours:.2f}** |" in page
-    for said in ("| 91.11 / **", "| 43.5 | 20.1 |", "| 760 % | 6 % |"):
-        assert said in page, said
-
-
-def test_every_experiment_is_complete():
-    assert set(runner.EXPERIMENTS) == set(runner.PAPERS) == set(runner.NOTES) - {"head"}
-    known = {field.name for field in fields(ExperimentSettings)}
-    for experiment in runner.EXPERIMENTS.values():
-        assert set(experiment.SIZES) <= known
-
-
-@pytest.mark.parametrize("module", [layout, store])
-def test_examples_in_docstrings(module):
-    result = doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE)
-    assert result.attempted
-    assert not result.failed
-
-
 # -- resuming ----------------------------------------------------------------------------------------------------------
-
-
-def test_only_missing_units_run(setting, monkeypatch):
-    before = contents(setting.results)
-    experiment, calls = runner.EXPERIMENTS["iterations"], []
-    real = experiment.run
-    monkeypatch.setattr(experiment, "run", lambda *unit: calls.append(unit[1:]) or real(*unit))
-    unit = experiment.units(setting)[1]
-    runner.unit_file(setting, "iterations", unit).unlink()
-    runner.run_all(setting, ["iterations"])
-    assert calls == [unit]
-    assert contents(setting.results) == before
 
 
 def test_an_interrupted_run_leaves_complete_files_and_resumes(setting, monkeypatch, tmp_path):
@@ -281,16 +242,6 @@ def test_certificates_grow_with_the_limit(setting):
         assert all(row["agreed"] <= row["match"] + 1e-9 for row in course), "an agreed tree is the last word"
 
 
-def test_table_1_agrees_with_figure_4(setting):
-    """Both experiments decode the same sentences with the same options."""
-    first = {(row["language"], row["parts"]): row for row in rows_of(setting, "table1") if row["rule"] == "paper"}
-    same = [row for row in rows_of(setting, "figure4") if (row["rule"], row["K"]) == ("paper", setting.iterations)]
-    assert len(same) == 4
-    for row in same:
-        for name in ("uas", "agreed", "certified", "iterations"):
-            assert row[name] == first[row["language"], row["parts"]][name]
-
-
 def test_projective_decoding_returns_projective_trees(setting, monkeypatch):
     trees = {False: [], True: []}
     decode = table3.dual_decomposition
@@ -365,33 +316,6 @@ def test_the_command_line(capsys, monkeypatch):
     for words in ([], ["--languages", "wolof"], ["--languages", "all"]):
         assert program.main(["text", *words]) == 0
     assert seen == [text.LANGUAGES, ("wolof",), text.ALL]
-
-
-def test_the_short_version_runs_every_experiment(setting, monkeypatch, tmp_path):
-    """`make reproduce ARGS=--short`, over a few sentences of a toy treebank, with the models that it trains."""
-    smallest = program.SHORT | {"sentences": 3, "program_words": 8, "iterations": 20, "instances": 2, "training": 20}
-    monkeypatch.setattr(program, "SHORT", smallest | {"languages": ("danish",), "files": setting.files})
-    assert program.main(["--short", "--results", str(tmp_path)]) == 0
-    page = (tmp_path / "README.md").read_text(encoding="utf-8")
-    assert all(f"## {experiment.TITLE}\n" in page for experiment in runner.EXPERIMENTS.values())
-    models = {path.stem: Model.load(path) for path in (tmp_path / "models").glob("*.nonproj")}
-    assert all(model.config.labeler.joint for name, model in models.items() if not name.endswith("grandparents"))
-
-
-@pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
-def test_make_has_a_target_for_each():
-    for name in ("", *runner.EXPERIMENTS):
-        target = f"reproduce-{name}".removesuffix("-")
-        run = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True)
-        assert f"-m research.experiments {name}".rstrip() in run.stdout
-
-
-def test_the_confidence_experiment_leaves_out_models_of_the_classifier():
-    """The stage that estimates confidence is replaced, and no other."""
-    loaded = SimpleNamespace(classifier=Classifier(0.5, "given", "tagged", "text"))
-    parser = SimpleNamespace(loaded=loaded, stages=STAGES, with_stages=lambda stages: stages)
-    stages = confidence.without(parser, tagged=None, text=None)
-    assert [usual for own, usual in zip(stages, STAGES, strict=True) if own is not usual] == [estimate]
 
 
 def test_confidence_keeps_the_figures_of_other_treebanks(setting, monkeypatch, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -49,12 +48,6 @@ def test_every_page_and_every_experiment_has_a_record():
     for path in present:
         known = pages.count(f"research/results/{path.name}")
         assert path.read_text(encoding="utf-8").count("Made from: ") == known, path
-
-
-def test_examples_in_docstrings():
-    result = doctest.testmod(provenance)
-    assert result.attempted
-    assert not result.failed
 
 
 # -- what a record depends on ------------------------------------------------------------------------------------------
@@ -164,20 +157,6 @@ def test_an_experiment_refuses_a_model_that_training_would_not_give_again(tmp_pa
     model.save(tmp_path / "old.nonproj")
     with pytest.raises(ModelError, match="the version of learning"):
         setting.check_model(tmp_path / "old.nonproj", 0.0, model.config)
-
-
-def test_options_that_change_nothing_do_not_count():
-    """Models without word vectors are those of versions without such an option; options of encoders need one."""
-
-    def made(**changes):
-        config = Config().with_overrides({name.replace("__", "."): value for name, value in changes.items()})
-        return provenance.of_configs({"a": config}, []).configuration
-
-    assert made() == made(encoder__losses="trees") != made(features__vectors="a.vec")
-    encoder = {"encoder__folder": "a"}
-    assert len({made(), made(**encoder), made(**encoder, encoder__losses="trees")}) == 3
-    found = provenance._options(Config().with_overrides({"encoder.folder": "a"}).as_dict(), False)
-    assert "vectors" not in found["features"]
 
 
 # -- making pages again ------------------------------------------------------------------------------------------------

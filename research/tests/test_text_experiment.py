@@ -108,14 +108,6 @@ def test_means_are_over_the_release_and_only_complete(setting):
     assert lines_of(text.figures_table(setting, rows, text.LANGUAGES), "mean of the first 8")[0][1] == "not measured"
 
 
-def test_the_page_has_the_table_of_the_stored_figures():
-    setting = ExperimentSettings(ROOT / "research" / "results", ROOT / "models")
-    rows = read_rows(ROOT / "research" / "results" / "text.csv")
-    lines = [line for line in text.figures_table(setting, rows, text.ALL).splitlines() if line.startswith("|")]
-    page = (ROOT / "research" / "results" / "text.md").read_text(encoding="utf-8").replace(f" {text.EARLIER} |", " |")
-    assert "\n".join(lines).replace(f" {text.EARLIER} |", " |") in page
-
-
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 def test_make_asks_for_udpipe_only_on_request():
     def planned(*words):

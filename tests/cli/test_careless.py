@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -30,13 +31,11 @@ def refused(words: list[str], capsys) -> str:
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "verbose", "quiet"),
-    [(["-v", "models"], 1, 0), (["-vv", "--quiet", "models", "-q"], 2, 2), (["models", "--verbose"], 1, 0)],
-)
-def test_verbosity_may_be_before_the_command(words, verbose, quiet):
-    options = parse_arguments(words)
-    assert (options.command, options.verbose, options.quiet) == ("models", verbose, quiet)
+def test_verbosity_may_be_before_the_command(capsys):
+    options = parse_arguments(["-vv", "--quiet", "models", "-q"])
+    assert (options.command, options.verbose, options.quiet) == ("models", 2, 2)
+    assert main(["-v", "--version"]) == 0
+    assert capsys.readouterr().out == f"nonproj {nonproj.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -52,21 +51,14 @@ def test_other_options_before_the_command_are_refused(words, message, capsys):
     assert refused(words, capsys).startswith(message)
 
 
-def test_the_version_may_be_asked_for_loudly(capsys):
-    assert main(["-v", "--version"]) == 0
-    assert capsys.readouterr().out == f"nonproj {nonproj.__version__}\n"
-
-
-@pytest.mark.parametrize("ending", ["parquett", "parq", "PARQUET", "josnl", "jsonlines", "jsnol.gz"])
+@pytest.mark.parametrize("ending", ["parquett", "PARQUET", "jsnol.gz"])
 def test_misspelt_endings_are_refused(ending, tmp_path, capsys):
-    with pytest.raises(FileError, match=r"unknown ending; did you mean \.(parquet|jsonl)\?"):
-        format_of(f"out.{ending}", None)
     assert main(["parse", "-m", "none", "none.conllu", "-o", str(tmp_path / f"out.{ending}")]) == 2
-    assert "did you mean" in capsys.readouterr().err
+    assert re.search(r"unknown ending; did you mean \.(parquet|jsonl)\?", capsys.readouterr().err)
     assert format_of(f"out.{ending}", "conllu") == "conllu"
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "TSV", "csv.gz"])
+@pytest.mark.parametrize("ending", ["csv", "TSV", "csv.gz"])
 def test_tables_in_text_are_not_conll(ending, tmp_path, capsys):
     out = tmp_path / f"out.{ending}"
     assert main(["parse", "-m", "none", "none.conllu", "-o", str(out)]) == 2
@@ -84,8 +76,6 @@ def test_other_endings_are_of_conll_files(name):
     ("key", "suggestion"),
     [
         ("epochs", "training.epochs or pruner.epochs or "),
-        ("epoch", "training.epochs or pruner.epochs or "),
-        ("threshold", "pruner.threshold"),
         ("trainign.epochs", "training.epochs?"),
         ("part", "parts?"),
         ("step", "decoding.step?"),
@@ -94,10 +84,7 @@ def test_other_endings_are_of_conll_files(name):
 def test_an_option_without_its_section(key, suggestion):
     with pytest.raises(ConfigError) as error:
         Config().with_overrides({key: "5"}, text=True)
-    assert error.value.message.startswith("unknown option; did you mean ")
-    if key != "threshold":
-        assert error.value.message.startswith(f"unknown option; did you mean {suggestion}")
-    assert suggestion.rstrip("?") in error.value.message
+    assert error.value.message.startswith(f"unknown option; did you mean {suggestion}")
 
 
 @pytest.mark.parametrize("kind", [nonproj.Parser, nonproj.TextParser])

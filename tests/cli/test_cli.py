@@ -6,33 +6,30 @@ import gzip
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command import enter
+from command import enter, start
 from toy import QUICK, treebank
 
 from nonproj.cli.main import main
 
-ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
 SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A folder with a treebank and a model trained on it."""
+def folder(tmp_path_factory, model_of) -> Path:
+    """A folder with a treebank and a model."""
     folder = tmp_path_factory.mktemp("cli")
     (folder / "train.conll").write_text(treebank(60), encoding="utf-8")
     (folder / "test.conll").write_text(treebank(15, seed=1) + "\n\n", encoding="utf-8")
-    arguments = ["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), "--epochs", "3", "-qq"]
-    assert main([*arguments, *SMALL]) == 0
+    shutil.copy(model_of("complete"), folder / "toy.nonproj")
     return folder
 
 
@@ -40,14 +37,6 @@ def folder(tmp_path_factory) -> Path:
 def here(folder, tmp_path, monkeypatch) -> Path:
     """An empty folder to work in, with links to the treebank and the model."""
     return enter(tmp_path, folder, monkeypatch)
-
-
-def start(*arguments: str, **options) -> subprocess.Popen:
-    """Start the program as a separate process."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    # A shell that runs the tests in the background has SIGINT ignored, and its children inherit that.
-    heed = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    return subprocess.Popen([sys.executable, "-m", "nonproj", *arguments], env=ENVIRONMENT, preexec_fn=heed, **pipes)
 
 
 def columns(text: str) -> list[list[str]]:
@@ -58,62 +47,32 @@ def columns(text: str) -> list[list[str]]:
 # -- what needs no model -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", [["--help"], ["train", "--help"], ["parse", "--modle"]])
-def test_help_imports_nothing_heavy(words):
-    program = f"""
-import sys
-from nonproj.cli.main import main
-try:
-    main({words!r})
-except SystemExit:
-    pass
-heavy = {{"numpy", "numba", "sklearn", "yaml", "tqdm", "conllu"}} & set(sys.modules)
-sys.exit(f"imported {{heavy}}" if heavy else 0)
-"""
-    command = [sys.executable, "-c", program]
-    result = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["trian"], "unknown command 'trian'; did you mean train?"),
         (["tsp", "a.tsp", "--json"], "unknown command 'tsp'; known: train, distil,"),
-        (["train", "--eopchs", "3"], "nonproj train: unknown option --eopchs; did you mean --epochs?"),
-        (["train", "--epoch", "3"], "unknown option --epoch; did you mean --epochs?"),
         (["train", "--lr", "3"], "unknown option --lr (try"),
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
         (["parse", "in.conllu", "-o"], "argument -o/--output: expected one argument"),
         (["inspect", "a", "b"], "unknown argument 'b'"),
         (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: '1e3' is not an integer"),
-        (["train", "a", "-o", "m", "--epochs", "three"], "argument --epochs: 'three' is not an integer"),
-        (["train", "a", "-o", "m", "--seed", "1.5"], "argument --seed: '1.5' is not an integer"),
         (
             ["parse", "a", "b", "--cut-words", "5"],
             "--cut-words applies to plain text: --text, --lines, --words or --tokens",
         ),
         (["parse", "a", "b", "--breaks"], "--breaks applies to plain text: --text, --lines, --words or --tokens"),
-        (["evaluate", "-", "-"], "GOLD and PARSED cannot both be standard input (-)"),
         (["evaluate", "a", "-", "-"], "PARSED and PARSED cannot both be standard input (-)"),
-        (
-            ["evaluate", "-", "a", "--ud", "--errors", "--train", "-"],
-            "GOLD and --train cannot both be standard input (-)",
-        ),
+        (["evaluate", "-", "a", "--ud", "--errors", "--train", "-"], "GOLD and --train cannot both be standard"),
         (["show", "-", "--gold", "-"], "FILE and --gold cannot both be standard input (-)"),
         (["train", "-", "-o", "m", "--test", "-"], "TRAIN and --test cannot both be standard input (-)"),
-        (["train", "-o", "a", "--part", "arc"], "unknown option --part; did you mean --parts?"),
         (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
-        (["evaluate"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "a"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "a", "b", "-m", "c"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "--ud", "a"], "nonproj evaluate: expected --ud GOLD A [B] (try"),
         (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
-        (
-            [],
-            "a command is expected: train, distil, parse, evaluate, show, inspect, package, models, compile,",
-        ),
+        ([], "a command is expected: train, distil, parse, evaluate, show, inspect,"),
     ],
 )
 def test_usage_errors_are_one_line(words, message, capsys):
@@ -131,7 +90,10 @@ def test_usage_errors_are_one_line(words, message, capsys):
     [
         (["parse", "-m", "none.nonproj", "a"], "none.nonproj"),
         (["parse", "-m", "a", "b", "c"], "--output: several files need a folder to write to: -o FOLDER"),
-        (["train", "none.conll", "-o", "m"], "none.conll: no such file"),
+        (
+            ["parse", "-m", "a", "b", "-o", "d.conllu", "c"],
+            "need a folder to write to, not the file d.conllu: -o FOLDER",
+        ),
         (["train", "bad.conll", "-o", "m"], "bad.conll:2: 2 columns, 10 expected"),
         (["train", "bad.conll", "-o", "none/m"], "none/m: cannot be written: there is no folder 'none'"),
         (["train", "a", "-o", "m", "--set", "training.epoch=3"], "training.epoch"),
@@ -188,7 +150,7 @@ def test_parse_may_write_its_own_input(here):
 def test_statistics(here):
     arguments = ["parse", "-m", "toy.nonproj", "test.conll", "--stats", "s.jsonl", "-o", "out.conll"]
     assert main([*arguments, "--stats-comments"]) == 0
-    facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    facts = [json.loads(line, parse_constant=pytest.fail) for line in Path("s.jsonl").read_text().splitlines()]
     assert [fact["sentence"] for fact in facts] == list(range(1, 16))
     lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
     for fact in facts:
@@ -199,18 +161,7 @@ def test_statistics(here):
     comments = [line for line in Path("out.conll").read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
     certified = [line for line in comments if line.startswith("# nonproj certified = ")]
     assert certified == [f"# nonproj certified = {json.dumps(fact['certified'])}" for fact in facts]
-
-
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [(["a", "-o", "b", "--stats", "b"], "output"), (["a", "--stats", "a"], "input"), (["a", "--stats", "-"], "output")],
-)
-def test_statistics_do_not_overwrite_another_file(here, capsys, words, name):
-    Path("a").write_text(treebank(1), encoding="utf-8")
-    assert main(["parse", "-m", "toy.nonproj", *words]) == 2
-    assert f"--stats is the same file as the {name}" in capsys.readouterr().err
-    assert Path("a").read_text(encoding="utf-8") == treebank(1)
-    assert main(["parse", "-m", "toy.nonproj", "a", "-o", os.devnull, "--stats", os.devnull]) == 0
+    assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", os.devnull, "--stats", os.devnull]) == 0
 
 
 @pytest.mark.parametrize(
@@ -275,7 +226,7 @@ def test_broken_input_leaves_no_output(here, capsys):
 
 
 def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here):
-    process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl")
+    process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdin.write(treebank(1).encode())
     process.stdin.flush()
     assert process.stdout.readline().startswith(b"1\t")
@@ -288,7 +239,7 @@ def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here):
 
 def test_closed_output_pipe(here):
     Path("long.conll").write_text(treebank(2000), encoding="utf-8")
-    process = start("parse", "-m", "toy.nonproj", "long.conll")
+    process = start("parse", "-m", "toy.nonproj", "long.conll", stdout=subprocess.PIPE)
     process.stdout.readline()
     process.stdout.close()
     assert process.stderr.read() == b""
@@ -329,13 +280,9 @@ def test_evaluate_compares_two_files(here, capsys):
     text = capsys.readouterr().out
     assert "A: test.conll: words, sentences and tags as in the gold file\n" in text
     assert "15 sentences" in text and "labelled attachment (LAS)" in text and f"{result['las']['p']:.4f}" in text
-
-
-def test_compared_files_without_labels_have_no_las(here, capsys):
-    lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
-    text = "".join("\t".join([*row[:7], "_", *row[8:]] if len(row) == 10 else row) + "\n" for row in rows)
-    Path("bare.conll").write_text(text, encoding="utf-8")
+    bare = "".join("\t".join([*row[:7], "_", *row[8:]] if len(row) == 10 else row) for row in rows)
+    Path("bare.conll").write_text(bare, encoding="utf-8")
     assert main(["evaluate", "test.conll", "bare.conll", "test.conll", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["las"] is None
 
@@ -413,30 +360,3 @@ def test_training_interrupted_in_a_stage_says_how_to_go_on(here, monkeypatch, ca
     assert "kept m.nonproj.checkpoint; continue with the same command and --resume" in error
     assert "interrupted" in error.splitlines()[-1] and "Traceback" not in error
     assert not Path("m.nonproj").exists() and Path("m.nonproj.checkpoint").exists()
-
-
-@pytest.mark.thorough
-def test_interrupted_training_keeps_the_last_epoch_and_resumes(here, capsys):
-    arguments = ["train", "train.conll", "-o", "m.nonproj", "--parts", "arc", *SMALL]
-    process = start(*arguments, "--epochs", "100000", "-v")
-    for line in process.stderr:
-        if line.startswith(b"epoch 2:"):
-            break
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"Traceback" not in error
-    assert b"--resume" in error
-    assert main(["parse", "-m", "m.nonproj", "test.conll", "-o", "out.conll"]) == 0
-    main(["inspect", "m.nonproj", "--json"])
-    facts = json.loads(capsys.readouterr().out)["training"]
-    assert facts["interrupted"]
-    assert len(facts["log"]) >= 2
-    done = len(facts["log"]) + 1
-    assert main([*arguments, "--epochs", str(done), "--resume", "-qq"]) == 0
-    assert not Path("m.nonproj.checkpoint").exists()
-    straight = ["train", "train.conll", "-o", "n.nonproj", "--parts", "arc", *SMALL, "--epochs", str(done), "-qq"]
-    assert main(straight) == 0
-    for name in ("m", "n"):
-        main(["parse", "-m", f"{name}.nonproj", "test.conll", "-o", f"{name}.conll"])
-    assert Path("m.conll").read_bytes() == Path("n.conll").read_bytes()

@@ -116,43 +116,21 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     }
 
 
-@pytest.mark.thorough
-def test_text_is_split_and_jobs_change_nothing(here, capsys):
-    paragraphs = "".join(
-        (here / f"{name}.txt").read_text("utf-8").replace("\n", " ") + "\n\n" for name in ("one", "two")
-    )
-    (here / "one.txt").write_text(paragraphs, encoding="utf-8")
-    (here / "two.txt").write_text(paragraphs, encoding="utf-8")
-    assert run() == 0
-    serial = (here / "student.silver.conllu").read_bytes()
-    assert len(set(forms("student.silver.conllu")) & set(forms("text.conllu"))) > 40
-    assert run("-j", "2") == 0
-    assert (here / "student.silver.conllu").read_bytes() == serial
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--min-confidence", "0.9"], "teacher: the model has no confidence classifier"),
         (["--exclude", "none.conllu"], "none.conllu: no such file"),
         (["--set", "treebank.silver=x"], "treebank.silver: 'nonproj distil' sets this itself"),
-        (["--most-words", "0"], "--most-words"),
         (["--held-out", "none.conllu"], "none.conllu: no such file"),
+        (["none.txt"], "none.txt"),
     ],
 )
 def test_errors_come_before_the_text_is_parsed(here, capsys, words, message):
-    try:
-        code = run(*words)
-    except SystemExit as stop:
-        code = stop.code
-    assert code == 2
+    assert main(["distil", "teacher", "one.txt", *words, "--treebank", "train.conllu", "-o", "student", *OPTIONS]) == 2
     error = capsys.readouterr().err
     assert message in error and "Traceback" not in error
-    assert not list(here.glob("student*"))
-
-
-def test_a_missing_text_is_found_before_the_first_is_parsed(here, capsys):
-    words = ["distil", "teacher", "one.txt", "none.txt", "--treebank", "train.conllu", "-o", "student", *OPTIONS]
-    assert main(words) == 2
-    assert "none.txt" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        run("--most-words", "0")
+    assert "--most-words" in capsys.readouterr().err
     assert not list(here.glob("student*"))

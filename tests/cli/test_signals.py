@@ -81,14 +81,15 @@ def test_a_signal_ends_parsing_at_once_and_leaves_nothing(folder, tmp_path, sour
     assert seconds < 1.5
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("gap", [0.0, *(pytest.param(gap, marks=pytest.mark.thorough) for gap in (0.02, 0.1, 0.5))])
-def test_two_interrupts_of_training_print_no_traceback(folder, tmp_path, gap):
+def test_two_signals_end_training_without_a_traceback(folder, tmp_path, gap, number):
     words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
     process = start(*words, "--epochs", "100000")
     path = tmp_path / "a.nonproj.checkpoint"
     wait_until(lambda: path.exists() and Model.load(path).meta["log"], process)
-    error, _ = send(process, signal.SIGINT, signal.SIGINT, gap=gap)
-    assert process.returncode in (130, -signal.SIGINT)  # the latter after the command
+    error, _ = send(process, number, number, gap=gap)
+    assert process.returncode in (128 + number, -number)  # the latter after the command
     assert b"Traceback" not in error
     assert not temporary_files(tmp_path)
     assert Model.load(tmp_path / "a.nonproj.checkpoint").meta["log"]
@@ -138,16 +139,6 @@ sys.exit(main())
     result = subprocess.run(command, env=environment, capture_output=True, preexec_fn=heed, check=False)
     assert (result.returncode, result.stderr) == (-signal.SIGINT, b"")
     assert result.stdout.endswith(b"}\n")
-
-
-@pytest.mark.thorough
-def test_termination_of_training_keeps_the_checkpoint_only(folder, tmp_path):
-    words = ["train", str(folder / "train.conll"), "-o", str(tmp_path / "a.nonproj"), *SMALL]
-    process = start(*words, "--epochs", "100000")
-    wait_until((tmp_path / "a.nonproj.checkpoint").exists, process)
-    error, _ = send(process, signal.SIGTERM)
-    assert (process.returncode, error) == (143, b"nonproj: terminated\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.nonproj.checkpoint"]
 
 
 @pytest.mark.thorough

@@ -110,7 +110,7 @@ def words(tmp_path_factory):
     return ["train", str(folder / "train.conllu"), "-o", str(folder / "a.nonproj"), *SMALL]
 
 
-def test_training_says_little_and_logs_everything(words, capsys):
+def test_training_says_little_and_logs_everything_unless_it_is_quiet(words, tmp_path, capsys):
     model = words[3]
     assert main(words) == 0
     error = capsys.readouterr().err
@@ -126,9 +126,6 @@ def test_training_says_little_and_logs_everything(words, capsys):
     assert "training on 40 sentences" in told and "about" not in told
     with open(f"{model}.log", encoding="utf-8") as stream:
         assert stream.read().count("training on 40 sentences") == 1, "of this training, not of the one before"
-
-
-def test_quiet_training_leaves_no_log(words, tmp_path, capsys):
-    model = str(tmp_path / "a.nonproj")
-    assert main([*words[:3], model, *words[4:], "-q"]) == 0
+    quiet = str(tmp_path / "a.nonproj")
+    assert main([*words[:3], quiet, *words[4:], "-q"]) == 0
     assert "trained" not in capsys.readouterr().err and [path.name for path in tmp_path.iterdir()] == ["a.nonproj"]

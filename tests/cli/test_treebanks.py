@@ -56,18 +56,16 @@ def test_training_records_what_a_folder_of_universal_dependencies_says(tmp_path,
     assert (data["name"], data["licence"], data["language"]) == ("Mine", "none", "fo")
 
 
-@pytest.mark.parametrize(
-    ("readme", "expected"),
-    [
+def test_licences(tmp_path):
+    """A line in the part for programs, not in other parts."""
+    for readme, expected in (
         (None, None),
-        ("# My data\nLicense: MIT\n", None),  # not a line for programs
+        ("# My data\nLicense: MIT\n", None),
         ("License: of the scripts\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
-    ],
-)
-def test_licences(readme, expected, tmp_path):
-    if readme:
-        (tmp_path / "README.md").write_text(readme, encoding="utf-8")
-    assert licence_beside(str(tmp_path / "train.conllu")) == expected
+    ):
+        if readme:
+            (tmp_path / "README.md").write_text(readme, encoding="utf-8")
+        assert licence_beside(str(tmp_path / "train.conllu")) == expected
 
 
 def test_a_creative_commons_licence_is_known_by_its_address(tmp_path):

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from toy import treebank
+from toy import FROM_GOLD_TAGS, treebank
 from word_classes import WordClasses
 
 from nonproj.components.base import FitContext, RunOptions, check_order, jackknife
@@ -21,8 +21,7 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
-SMALL = {"parts": ["arc"], "features.bits": 12, "pruner.bits": 12, "labeler.bits": 16, "training.epochs": 1}
-SMALL |= {"network.epochs": 0, "confidence.share": 0.0, "segmenter.epochs": 0, "tagger.epochs": 0}
+SMALL = FROM_GOLD_TAGS | {"parts": ["arc"], "training.epochs": 1, "network.epochs": 0}
 
 
 class Initial(WordClasses):
@@ -36,13 +35,8 @@ class Initial(WordClasses):
 class Second(WordClasses):
     """A component that needs another."""
 
-    name, needs, misc, templates, attributes = (
-        "second",
-        ("initial",),
-        "Second",
-        ("w.form",),
-        {"form": lambda row: row[1]},
-    )
+    name, needs, misc = "second", ("initial",), "Second"
+    templates, attributes = ("w.form",), {"form": lambda row: row[1]}
 
 
 @pytest.fixture(name="sentences")

@@ -12,7 +12,7 @@ from pathlib import Path
 import naive_graphs as naive
 import numpy as np
 import pytest
-from toy import raw_treebank, sentence, treebank
+from toy import FROM_GOLD_TAGS, raw_treebank, sentence, treebank
 
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
@@ -29,8 +29,7 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.graphs import NEAREST, GraphModel, TreeWords, fill
 from nonproj.types import Sentence
 
-SMALL = {"parts": ["arc"], "features.bits": 12, "pruner.bits": 12, "labeler.bits": 16, "training.epochs": 1}
-SMALL |= {"network.epochs": 0, "confidence.share": 0.0, "segmenter.epochs": 0, "tagger.epochs": 0}
+SMALL = FROM_GOLD_TAGS | {"parts": ["arc"], "training.epochs": 1, "network.epochs": 0}
 
 
 def enhanced(heads: list[int], labels: list[str], forms: list[str]) -> Graph:
@@ -120,18 +119,13 @@ def test_labels_have_texts_of_letters_only():
 
 
 def test_parses_have_graphs_of_their_trees(model):
-    sentences = read(treebank(30, 5))
-    for own, parse in Parser(model).parse_all(sentences):
-        assert naive.is_connected(parse.graph)
-        wanted = enhanced(parse.decoded.heads.tolist(), parse.labels, own.forms)
-        assert len(parse.graph) == len(wanted)
-    right = [
-        parse.graph == enhanced(parse.decoded.heads.tolist(), parse.labels, own.forms)
-        for own, parse in Parser(model).parse_all(sentences)
-    ]
+    sentences, parser, right = read(treebank(30, 5)), Parser(model), []
+    together = [parse for _, parse in parser.parse_all(sentences)]
+    for own, parse in zip(sentences, together, strict=True):
+        assert naive.is_connected(parse.graph) and len(parse.graph) == len(own)
+        right.append(parse.graph == enhanced(parse.decoded.heads.tolist(), parse.labels, own.forms))
     assert np.mean(right) > 0.9
-    alone = [Parser(model).parse(own).graph for own in sentences]
-    assert alone == [parse.graph for _, parse in Parser(model).parse_all(sentences)]
+    assert [parser.parse(own).graph for own in sentences] == [parse.graph for parse in together]
 
 
 def test_each_of_several_trees_has_its_own_graph(model):
@@ -155,16 +149,12 @@ def test_every_graph_is_connected_whatever_the_tree(model, seed):
 
 
 def test_without_graphs_models_and_parses_are_as_before(model):
-    text = treebank(60)
-    none, off = (
-        train(read(text), Config().with_overrides(SMALL)),
-        Config().with_overrides({**SMALL, "decoding.graphs": False}),
-    )
-    assert "graphs" not in none.components and "graphs" in model.components
-    assert "graphs" not in train(read(with_graphs(text)), off).components
-    decoding = replace(model.config.decoding, graphs=False)
-    assert all(parse.graph is None for _, parse in Parser(model, decoding).parse_all(read(text)))
-    assert all(parse.graph is None for _, parse in Parser(none).parse_all(read(text)))
+    none = train(read(treebank(60)), Config().with_overrides(SMALL))
+    off = train(read(with_graphs(treebank(60))), Config().with_overrides(SMALL | {"decoding.graphs": False}))
+    assert "graphs" in model.components and not {"graphs"} & (none.components.keys() | off.components.keys())
+    silent = Parser(model, replace(model.config.decoding, graphs=False))
+    for parser in (silent, Parser(none)):
+        assert all(parse.graph is None for _, parse in parser.parse_all(read(treebank(60))))
 
 
 def test_the_tree_alone_is_no_graph_to_learn():
@@ -210,29 +200,25 @@ def test_a_continued_model_keeps_its_graphs(model):
     assert again.components["graphs"] == model.components["graphs"]
 
 
-def test_the_command_line_writes_graphs(tmp_path: Path, capsys):
-    treebank_file, model, text, out = (
-        str(tmp_path / name) for name in ("t.conllu", "m.nonproj", "in.conllu", "out.conllu")
-    )
-    Path(treebank_file).write_text(with_graphs(raw_treebank(120)), encoding="utf-8")
-    Path(text).write_text(with_graphs(raw_treebank(20, 4)), encoding="utf-8")
-    options = [word for name, value in SMALL.items() for word in ("--set", f"{name}={value}".replace("'", ""))]
-    assert main(["train", treebank_file, "-o", model, *options]) == 0
-    assert main(["parse", model, text, "-o", out]) == 0
+def test_the_command_line_writes_graphs(model, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    model.save("m")
+    Path("in.conllu").write_text(with_graphs(raw_treebank(20, 4)), encoding="utf-8")
+    parse = ["parse", "m", "in.conllu", "-o"]
+    assert main([*parse, "out.conllu"]) == 0
     assert "are left out" not in capsys.readouterr().err
-    assert main(["parse", model, text, "-o", out.replace("conllu", "jsonl")]) == 0
-    lines = Path(out.replace("conllu", "jsonl")).read_text(encoding="utf-8").splitlines()
+    assert main([*parse, "out.jsonl"]) == 0
+    lines = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
     cells = [[word["deps"] for word in json.loads(line)["words"]] for line in lines]
-    assert cells == [[row[8] for row in own.rows] for own in conll.read(out)]
-    assert all(read_graph(own) for own in conll.read(out))
-    assert main(["evaluate", "--ud", text, out]) == 0
-    assert "ELAS" in capsys.readouterr().out
-    assert main(["parse", model, text, "-o", out, "--no-graphs"]) == 0
-    assert all(read_graph(own) is None for own in conll.read(out))
-    assert main(["evaluate", "--ud", text, out]) == 0
-    assert "ELAS" not in capsys.readouterr().out
-    assert main(["parse", model, text, "-o", out, "--deps", "keep"]) == 0
-    assert [read_graph(own) for own in conll.read(out)] == [read_graph(own) for own in conll.read(text)]
+    assert cells == [[row[8] for row in own.rows] for own in conll.read("out.conllu")]
+    assert all(read_graph(own) for own in conll.read("out.conllu"))
+    for options, shown in (([], True), (["--no-graphs"], False)):
+        assert main([*parse, "out.conllu", *options]) == 0
+        assert all((read_graph(own) is not None) == shown for own in conll.read("out.conllu"))
+        assert main(["evaluate", "--ud", "in.conllu", "out.conllu"]) == 0
+        assert ("ELAS" in capsys.readouterr().out) == shown
+    assert main([*parse, "out.conllu", "--deps", "keep"]) == 0
+    assert [read_graph(own) for own in conll.read("out.conllu")] == [read_graph(own) for own in conll.read("in.conllu")]
 
 
 def test_documents_have_graphs(model):

@@ -12,9 +12,8 @@ from nonproj.learning.perceptron import Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 
-SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "pruner.epochs": 1}
-SMALL |= {"labeler.epochs": 1, "tagger.epochs": 0, "segmenter.epochs": 0, "training.tags": "gold"}
-SMALL |= {"network.epochs": 1, "confidence.share": 0.0}
+SMALL = toy.FROM_GOLD_TAGS | {"pruner.epochs": 1, "labeler.epochs": 1, "network.epochs": 1}
+
 SENTENCES = toy.sentences(12)
 
 
@@ -22,7 +21,7 @@ def config(**training):
     return Config().with_overrides(SMALL | {f"training.{name}": value for name, value in training.items()})
 
 
-@pytest.mark.parametrize("first", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("first", [1, 3, 9])
 def test_the_model_is_the_mean_of_the_weights_from_this_epoch_on(first, monkeypatch):
     history, update = {}, Perceptron.update
 
@@ -41,14 +40,7 @@ def test_the_model_is_the_mean_of_the_weights_from_this_epoch_on(first, monkeypa
     np.testing.assert_allclose(model.weights["parser"] * scale, mean, atol=0.51 * scale)
 
 
-def test_what_is_left_out_matters():
-    one, other = (train(SENTENCES, config(epochs=4, average_from=first)) for first in (1, 3))
-    assert one.weights["parser"].tobytes() != other.weights["parser"].tobytes()
-
-
-@pytest.mark.parametrize(
-    "stopped", [pytest.param(1, marks=pytest.mark.thorough), 2, pytest.param(3, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("stopped", [pytest.param(1, marks=pytest.mark.thorough), 2])
 def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     whole = train(SENTENCES, config(epochs=4, average_from=3))

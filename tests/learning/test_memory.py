@@ -1,7 +1,6 @@
 """Memory that training keeps, and memory that it frees: sizes of objects, not of the process."""
 
 import io
-import os
 import tracemalloc
 import weakref
 
@@ -24,7 +23,6 @@ from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.types import Sentence
-from nonproj.workers.copies import can_fork, run_apart
 
 SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "tagger.bits": 14, "pruner.folds": 0}
 SMALL |= {"training.epochs": 1, "labeler.epochs": 1, "tagger.epochs": 1, "tagger.restarts": 1, "network.epochs": 1}
@@ -159,11 +157,6 @@ def test_the_rounded_mean_is_the_mean_rounded(bits):
     assert own == scale and found.dtype == np.int16 and found.tobytes() == table.tobytes()
 
 
-def test_the_rounded_mean_of_nothing_learnt():
-    table, scale = AveragedWeights(4).rounded_mean()
-    assert not table.any() and scale == quantise(np.zeros(16, np.float32))[1]
-
-
 # -- what a stage frees
 
 
@@ -185,33 +178,6 @@ def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch)
     options = SMALL | {"confidence.share": 0.5, "training.tags": "gold"}
     train(toy.noisy_sentences(160), Config().with_overrides(options))
     assert seen == [[None, None]]
-
-
-@pytest.mark.thorough
-def test_the_classifier_is_learnt_in_a_process_that_ends(monkeypatch):
-    """With the same numbers as in this process."""
-    config = Config().with_overrides(SMALL | {"confidence.share": 0.5, "training.tags": "gold"})
-    sentences, pids = toy.noisy_sentences(160), []
-
-    def classify(*arguments):
-        pids.append(run_apart(os.getpid))
-        return run_apart(*arguments)
-
-    monkeypatch.setattr(confidence, "run_apart", classify)
-    apart = train(sentences, config)
-    monkeypatch.setattr(confidence, "run_apart", lambda function, *arguments: function(*arguments))
-    here = train(sentences, config)
-    if can_fork():
-        assert pids and os.getpid() not in pids
-    names = [name for name in here.weights if name.startswith("confidence.")]
-    assert names and {name: apart.weights[name].tobytes() for name in names} == {
-        name: here.weights[name].tobytes() for name in names
-    }
-
-
-def test_an_error_in_another_process_is_that_of_the_call():
-    with pytest.raises(ZeroDivisionError):
-        run_apart(divmod, 1, 0)
 
 
 def test_arrays_are_concatenated_and_freed():

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import toy
 from instances import seeds
-from problems import ALL_SETS, HIGHER_ORDER, draw_arcs, draw_features, draw_tree, marked, naive_relaxed
+from problems import ALL_SETS, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
+from updates import BITS, FILES, draw_update, twin_scores
 
 from nonproj.components.base import RunOptions
 from nonproj.components.preparation import projectivity
@@ -24,34 +25,19 @@ from nonproj.io.partial import with_given
 from nonproj.learning.corpus import Corpus
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.partial import allowed_by, completion_of
-from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.learning.pruner import Pruner
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
-from nonproj.parts.space import part_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
-from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import attributes_of, load_templates, part_templates
+from nonproj.scoring.templates import attributes_of, part_templates
 from nonproj.scoring.vocabulary import TokenEncoder
 
-BITS = 12
-FILES = load_templates(parts="third")
-SMALL = {
-    "features.bits": 16,
-    "pruner.bits": 14,
-    "labeler.bits": 16,
-    "training.epochs": 3,
-    "pruner.folds": 2,
-    "labeler.epochs": 2,
-    "network.epochs": 1,
-    "network.size": 16,
-    "tagger.epochs": 0,
-    "segmenter.epochs": 0,
-    "confidence.share": 0.0,
-}
+SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "training.epochs": 3, "pruner.folds": 2}
+SMALL |= {"labeler.epochs": 2, "network.epochs": 1, "network.size": 16}
+SMALL |= {"tagger.epochs": 0, "segmenter.epochs": 0, "confidence.share": 0.0}
 
 
 def small(**changes):
@@ -70,34 +56,16 @@ def hidden(sentences, share, seed=0):
 
 
 def draw(seed, name, n, share=0.5, **options):
-    """A perceptron of random weights, and a sentence of which some heads are given."""
-    rng = np.random.default_rng(seed)
-    sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
-    space = draw_arcs(rng, n)
-    mask = np.zeros((n + 1, n + 1), bool)
-    mask[space.head, space.modifier] = True
-    mask[heads[1:], np.arange(1, n + 1)] = True
-    given = np.where(rng.random(n + 1) < share, heads, -1)
+    """A perceptron of random weights, and a sentence of which some heads are given, that of the last word always."""
+    perceptron, example, sentence, encoder = draw_update(seed, name, n, **options)
+    given = np.where(np.random.default_rng(seed + 100).random(n + 1) < share, example.heads, -1)
+    given[-1] = example.heads[-1]
     allowed = ~np.eye(n + 1, dtype=bool)
     allowed[:, 0] = False
     for m in np.flatnonzero(given >= 0):
         allowed[:, m] = np.arange(n + 1) == given[m]
-    parts = part_space(arc_space_from_mask(mask), name)
-    margin, relaxed = options.pop("margin", 0.0), options.pop("relaxed", True)
-    perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
-    perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    example = PartExample(encoder.encode(sentence), given, parts, None, completion_of(parts, allowed))
-    return perceptron, example, sentence, encoder
-
-
-def twin_scores(perceptron, example, sentence, encoder):
-    """The scores of all parts by the twin, and the places of each part."""
-    places = []
-    for name in example.parts.names:
-        for words, side in naive.listed(name, example.parts.arcs):
-            places.append(naive.places(sentence, encoder.vocabularies, FILES[name], words, BITS, side))
-    return np.array([sum(float(perceptron.weights[i]) for i in found) for found in places]), places
+    completion = completion_of(example.parts, allowed)
+    return perceptron, example._replace(heads=given, completion=completion), sentence, encoder
 
 
 def trees_of(example):
@@ -151,16 +119,6 @@ def test_an_update_equals_enumeration(name, margin):
         np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
         compared += 1
     assert compared >= 2 * len(chosen) / 3
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_a_whole_tree_is_its_own_completion(name):
-    """Given all heads, the update is that of the same sentence without a completion."""
-    for seed in range(4):
-        perceptron, example, _, _ = draw(seed, name, 4, share=1.1, margin=3.0)
-        other = draw(seed, name, 4, share=1.1, margin=3.0)[0]
-        assert perceptron.update(example) == other.update(example._replace(completion=None))
-        assert (perceptron.weights == other.weights).all()
 
 
 @pytest.mark.parametrize("single_root", [False, True])
@@ -239,13 +197,8 @@ def test_tags_labels_confidence_and_text_cope():
         if i % 7 == 1:
             sentence.rows = [[*row[:6], "_", "_", *row[8:]] for row in sentence.rows]
             sentence.tree = None
-    changes = toy.QUICK | {
-        "pruner.folds": 2,
-        "network.epochs": 1,
-        "tagger.epochs": 1,
-        "segmenter.epochs": 1,
-        "confidence.share": 0.5,
-    }
+    changes = toy.QUICK | {"pruner.folds": 2, "network.epochs": 1, "tagger.epochs": 1, "segmenter.epochs": 1}
+    changes |= {"confidence.share": 0.5}
     model = train(sentences, small().with_overrides(changes), held_out=sentences[:5])
     assert "_" not in model.labels and model.component("confidence") is not None
     assert 0 < model.meta["confidence"]["words"] < 0.8 * sum(map(len, sentences))
@@ -289,34 +242,21 @@ def test_a_forged_checkpoint_is_refused(tmp_path):
             train(sentences, small(), run=RunOptions(checkpoint=checkpoint, resume=True))
 
 
-def read(text):
-    """Sentences from lines whose columns are separated by blanks; an empty line ends a sentence."""
-    lines = ["\t".join(line.split()) for line in text.strip("\n").split("\n")]
-    return list(conll.read(io.StringIO("\n".join(lines) + "\n")))
+def read(*rows):
+    """A sentence of words by their heads, labels and the last column."""
+    lines = (
+        f"{i}\ta\t_\tN\tN\t_\t{head}\t{label}\t_\t{misc}\n"
+        for i, (head, label, misc) in enumerate(map(str.split, rows), 1)
+    )
+    return list(conll.read(io.StringIO("".join(lines) + "\n")))
 
 
-CYCLE = """
-1 a _ N N _ 2 x _ _
-2 b _ N N _ 1 x _ _
-3 c _ N N _ _ _ _ _
-"""
-TWO_ROOTS = """
-1 a _ N N _ 0 x _ _
-2 b _ N N _ _ _ _ _
-3 c _ N N _ 0 x _ _
-"""
-FORBIDDEN = """
-1 a _ N N _ _ _ _ Head=2
-2 b _ N N _ _ _ _ NotHead=0
-3 c _ N N _ _ _ _ NotHead=0
-"""
-NONE = """
-1 a _ N N _ _ _ _ _
-"""
+CYCLE, TWO_ROOTS = ["2 x _", "1 x _", "_ _ _"], ["0 x _", "_ _ _", "0 x _"]
+FORBIDDEN, NONE = ["_ _ Head=2", "_ _ NotHead=0", "_ _ NotHead=0"], ["_ _ _"]
 
 
 @pytest.mark.parametrize(
-    ("text", "changes", "message"),
+    ("rows", "changes", "message"),
     [
         (CYCLE, {}, "<stream>:1: the given heads form a cycle: 1 <- 2 <- 1"),
         (TWO_ROOTS, {"treebank__root": "single"}, "<stream>:3: all sentences need several roots"),
@@ -326,48 +266,34 @@ NONE = """
         (TWO_ROOTS, {"treebank__partial": "none"}, "<stream>:1: HEAD is absent"),
     ],
 )
-def test_impossible_annotation_is_an_error_with_its_line(text, changes, message):
+def test_impossible_annotation_is_an_error_with_its_line(rows, changes, message):
     with pytest.raises(DataError) as raised:
-        train(read(text), small(**changes))
+        train(read(*rows), small(**changes))
     assert str(raised.value).startswith(message)
 
 
 def test_sentences_that_one_root_cannot_reach_are_left_out(caplog):
     """Whole and partial trees with two roots, and a partial one in which two words have no other possible head."""
-    whole = TWO_ROOTS.replace("2 b _ N N _ _ _", "2 b _ N N _ 1 x")
-    other = """
-1 a _ N N _ _ _ _ NotHead=2
-2 b _ N N _ _ _ _ NotHead=1|NotHead=3
-3 c _ N N _ _ _ _ Head=1
-"""
-    for text, source in ((TWO_ROOTS, "head"), (whole, "head"), (other, "misc")):
-        good = toy.sentences(6) if source == "head" else read(6 * "1 a _ N N _ _ _ _ Head=0|Deprel=x\n\n")
-        model = train([*good, *read(text)], small(parts="arc", treebank__partial=source, treebank__root="single"))
+    whole, other = ["0 x _", "1 x _", "0 x _"], ["_ _ NotHead=2", "_ _ NotHead=1|NotHead=3", "_ _ Head=1"]
+    for rows, source in ((TWO_ROOTS, "head"), (whole, "head"), (other, "misc")):
+        good = toy.sentences(6) if source == "head" else 6 * read("_ _ Head=0|Deprel=x")
+        model = train([*good, *read(*rows)], small(parts="arc", treebank__partial=source, treebank__root="single"))
         assert model.meta["sentences"] == 6
         assert "1 of 7 sentences needs several roots" in caplog.messages[-1]
         caplog.clear()
 
 
 def test_decisions_in_misc_are_given_and_nothing_else():
-    text = """
-1 a _ N N _ 3 x _ Head=2|Deprel=y
-2 b _ N N _ 0 x _ NotHead=1
-3 c _ N N _ 2 x _ SpaceAfter=No
-"""
-    sentence = with_given(read(text)[0], "misc")
+    sentence = with_given(read("3 x Head=2|Deprel=y", "0 x NotHead=1", "2 x SpaceAfter=No")[0], "misc")
     assert sentence.tree.tolist() == [-1, 2, -1, -1] and sentence.labels == ["y", "_", "_"]
-    assert [line.split("\t")[6] for line in sentence.lines] == ["2", "_", "_"]
+    assert [line.split("\t")[6] for line in sentence.lines[:3]] == ["2", "_", "_"]
     allowed = allowed_by([sentence], "misc")[0]
     assert not allowed[1, 2] and allowed[0, 2] and allowed[:, 1].tolist() == [False, False, True, False]
 
 
 def test_the_log_says_what_is_given(caplog):
     caplog.set_level(logging.INFO, "nonproj")
-    train([*toy.sentences(3), *read(TWO_ROOTS)], small(treebank__root="multi"))
+    train([*toy.sentences(3), *read(*TWO_ROOTS)], small(treebank__root="multi"))
     assert "1 of 4 sentences are partial, 2 heads given; 0 sentences have no head" in caplog.text
-
-
-def test_crossing_arcs_of_partial_trees_are_counted():
     crossing = np.array([-1, 3, 4, -1, -1], np.int32)
-    sentence = dataclasses.replace(read(TWO_ROOTS)[0], tree=crossing)
-    assert projectivity([sentence]) == (0.5, True)
+    assert projectivity([dataclasses.replace(read(*TWO_ROOTS)[0], tree=crossing)]) == (0.5, True)

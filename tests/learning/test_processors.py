@@ -14,17 +14,9 @@ from numpy._core._multiarray_umath import __cpu_dispatch__
 from nonproj.components.trainer import train
 from nonproj.options.config import Config
 
-OPTIONS = toy.QUICK | {
-    "features.bits": 14,
-    "pruner.bits": 14,
-    "labeler.bits": 16,
-    "tagger.bits": 16,
-    "tagger.epochs": 2,
-    "labeler.epochs": 1,
-    "training.epochs": 1,
-    "segmenter.epochs": 2,
-    "confidence.share": 0.5,
-}
+OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14)
+OPTIONS |= dict.fromkeys(("labeler.bits", "tagger.bits"), 16) | dict.fromkeys(("tagger.epochs", "segmenter.epochs"), 2)
+OPTIONS |= {"labeler.epochs": 1, "training.epochs": 1, "confidence.share": 0.5}
 OLDER = {
     "OPENBLAS_CORETYPE": "Prescott",
     "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__),

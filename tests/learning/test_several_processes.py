@@ -14,17 +14,9 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
 
-OPTIONS = toy.QUICK | {
-    "features.bits": 14,
-    "pruner.bits": 14,
-    "labeler.bits": 16,
-    "tagger.bits": 16,
-    "tagger.epochs": 1,
-    "pruner.folds": 3,
-    "labeler.epochs": 2,
-    "training.epochs": 3,
-    "confidence.share": 0.5,
-}
+OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14)
+OPTIONS |= dict.fromkeys(("labeler.bits", "tagger.bits"), 16) | dict.fromkeys(("pruner.folds", "training.epochs"), 3)
+OPTIONS |= {"tagger.epochs": 1, "labeler.epochs": 2, "confidence.share": 0.5}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are processes copied")
 
 
@@ -42,18 +34,30 @@ def copied(monkeypatch):
     return made
 
 
+SENTENCES, CONFIG = toy.noisy_sentences(160), Config().with_overrides(OPTIONS)
+
+
+def learn(held_out=(), **run):
+    """Train a model."""
+    return train(SENTENCES, CONFIG, held_out=held_out, run=RunOptions(**run))
+
+
 @pytest.fixture(scope="module")
 def whole():
-    """Sentences, options, and the model that one process makes."""
-    sentences, config = toy.noisy_sentences(160), Config().with_overrides(OPTIONS)
-    return sentences, config, train(sentences, config).to_bytes()
+    """The model that one process makes."""
+    return learn().to_bytes()
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_several_processes_make_the_same_model(whole, copied, count):
-    sentences, config, wanted = whole
-    assert train(sentences, config, run=RunOptions(jobs=count)).to_bytes() == wanted
+    assert learn(jobs=count).to_bytes() == whole
     assert len(copied) > 2, "folds of tags, folds of candidates, confidence"
+
+
+@pytest.mark.thorough
+def test_held_out_sentences_are_parsed_as_by_one_process():
+    alone, beside = (learn(toy.noisy_sentences(180)[160:], jobs=jobs).to_bytes() for jobs in (1, 2))
+    assert alone == beside
 
 
 def interrupting(epoch, begun):
@@ -75,67 +79,52 @@ def interrupting(epoch, begun):
 )
 def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, slow):
     """Twice interrupted in the parser's epochs, when confidence is complete, or when it is not."""
-    sentences, config, wanted = whole
     path, begun = tmp_path / "checkpoint", []
     with monkeypatch.context() as patch:
         patch.setattr(copies.Copy, "is_ready", lambda copy: not slow and not list(copy.waits()))
-        stopped = train(
-            sentences, config, run=RunOptions(checkpoint=path, progress=interrupting("epoch 3", begun), jobs=2)
-        )
+        stopped = learn(checkpoint=path, progress=interrupting("epoch 3", begun), jobs=2)
     assert stopped.meta["interrupted"] and len(stopped.meta["log"]) == 2
     assert ("confidence" in stopped.meta) == (not slow) == ("confidence" in Model.load(path).meta["done"])
     for epoch in ("epoch 3", ""):
         begun.clear()
-        progress = interrupting(epoch, begun)
-        resumed = train(sentences, config, run=RunOptions(checkpoint=path, resume=True, progress=progress, jobs=later))
+        resumed = learn(checkpoint=path, resume=True, progress=interrupting(epoch, begun), jobs=later)
         assert [name for name in begun if name.startswith("epoch")] == ["epoch 3"]
         assert "network 1" not in begun
-    assert resumed.to_bytes() == wanted
+    assert resumed.to_bytes() == whole
 
 
-def test_held_out_sentences_are_parsed_as_by_one_process(whole, copied):
-    sentences, config, _ = whole
-    held_out = toy.noisy_sentences(180)[160:]
-    alone = train(sentences, config, held_out=held_out)
-    assert train(sentences, config, held_out=held_out, run=RunOptions(jobs=2)).to_bytes() == alone.to_bytes()
-
-
-def test_confidence_is_learnt_beside_network_and_parser(whole):
-    sentences, config, _ = whole
+def test_confidence_is_learnt_beside_network_and_parser():
     begun = []
-    train(sentences, config, run=RunOptions(progress=lambda items, name: begun.append(name) or items, jobs=2))
+    learn(progress=lambda items, name: begun.append(name) or items, jobs=2)
     network, parser, waiting = (begun.index(name) for name in ("network 1", "epoch 1", "confidence"))
     assert network < parser < waiting and not any(name.startswith("confidence: ") for name in begun)
 
 
-def test_a_signal_is_heeded_while_confidence_is_waited_for(whole, monkeypatch):
+def test_a_signal_is_heeded_while_confidence_is_waited_for(monkeypatch):
     def interrupt(items, name):
         for item in items:
             if name == "confidence":
                 raise KeyboardInterrupt
             yield item
 
-    sentences, config, _ = whole
     monkeypatch.setattr(confidence, "second_parser", lambda *_: time.sleep(100))
     with pytest.raises(KeyboardInterrupt):
-        train(sentences, config, run=RunOptions(progress=interrupt, jobs=2))
+        learn(progress=interrupt, jobs=2)
 
 
 @pytest.mark.parametrize("fault", [pytest.param("no copies", marks=pytest.mark.thorough), "dead"])
 def test_without_copies_one_process_trains(whole, monkeypatch, fault):
-    sentences, config, wanted = whole
     if fault == "no copies":
         monkeypatch.setattr(copies, "fork", lambda *_: (_ for _ in ()).throw(BlockingIOError(11, "none")))
     else:
         monkeypatch.setattr(copies, "_answer", lambda *_: os._exit(9))
-    assert train(sentences, config, run=RunOptions(jobs=2)).to_bytes() == wanted
+    assert learn(jobs=2).to_bytes() == whole
 
 
-def test_an_error_beside_is_that_of_the_training(whole, monkeypatch):
+def test_an_error_beside_is_that_of_the_training(monkeypatch):
     def fail(*_):
         raise MemoryError("none left")
 
-    sentences, config, _ = whole
     monkeypatch.setattr(confidence, "second_parser", fail)
     with pytest.raises(MemoryError, match="none left"):
-        train(sentences, config, run=RunOptions(jobs=2))
+        learn(jobs=2)

@@ -35,11 +35,7 @@ def traps(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "settings", [TRACE, pytest.param("{", marks=pytest.mark.thorough), pytest.param("3", marks=pytest.mark.thorough)]
-)
-def test_commands_take_no_settings_of_numba_from_it(settings, traps):
-    (traps / NUMBA).write_text(settings)
+def test_commands_take_no_settings_of_numba_from_it(traps):
     done = run("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"))
     assert (done.returncode, done.stdout.encode()) == (0, (GOLDEN / "pruned.conll").read_bytes())
     assert "umba" not in done.stderr and (traps / "victim").read_text() == "precious"

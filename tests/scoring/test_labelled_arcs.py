@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 import toy
 from naive_crossing import crossing_arcs
-from problems import (
-    HIGHER_ORDER,
-    draw_arcs,
-    draw_tree,
-    marked,
-    naive_relaxed,
-)
+from problems import HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 
 from nonproj.components.trainer import train
@@ -43,7 +37,7 @@ from nonproj.types import Sentence
 BITS, LABELS = 14, 3
 FILES = load_templates(parts="third", labelled=True)
 SPEC = FILES[LABELLED_ARC]
-SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "tagger.epochs": 0}
+SMALL = toy.FROM_GOLD_TAGS | {"labeler.joint": True, "training.epochs": 3, "network.epochs": 2}
 SMALL |= {"labeler.joint": True, "training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 3}
 SMALL |= {"network.epochs": 2, "confidence.share": 0.0}
 
@@ -327,18 +321,19 @@ def test_labels_that_share_tags_share_lines():
     assert [bin(bits).count("1") for bits in line_table(counts[..., order]).ravel().tolist()] == [0, 1, 1, 0]
 
 
-@pytest.mark.parametrize("shape", [(3, 3, 2), (8, 8), None])
-def test_lines_that_do_not_fit_the_tags_are_refused(model, shape):
-    table = model.weights["label_lines"]
-    bad = table.astype(np.int64) if shape is None else np.zeros(shape, np.int32)
-    forged = dataclasses.replace(model, weights=model.weights | {"label_lines": bad})
-    with pytest.raises(ModelError, match="the lines of labels do not fit the tags"):
-        Model.from_bytes(forged.to_bytes())
-
-
-@pytest.mark.parametrize("bad", [np.ones((2, 3), np.uint8), np.ones((2, 7), np.int32), np.zeros((2, 7), np.uint8)])
-def test_places_that_do_not_fit_the_labels_are_refused(model, bad):
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        *(("lines", np.zeros(shape, np.int32)) for shape in ((3, 3, 2), (8, 8))),
+        ("lines", np.zeros((8, 8, 2), np.int64)),
+        *(
+            ("places", table)
+            for table in (np.ones((2, 3), np.uint8), np.ones((2, 7), np.int32), np.zeros((2, 7), np.uint8))
+        ),
+    ],
+)
+def test_tables_that_do_not_fit_tags_and_labels_are_refused(model, name, bad):
     assert len(model.labels) == 7
-    forged = dataclasses.replace(model, weights=model.weights | {"label_places": bad})
-    with pytest.raises(ModelError, match="the places of labels do not fit the labels"):
+    forged = dataclasses.replace(model, weights=model.weights | {f"label_{name}": bad})
+    with pytest.raises(ModelError, match=f"the {name} of labels do not fit the"):
         Model.from_bytes(forged.to_bytes())

@@ -1,18 +1,37 @@
-"""Labels of a tree's arcs: neighbours, codes, lines of the weight table; and the labeler that learns them."""
+"""Labels of a tree's arcs, alone and in pairs: neighbours, codes, scores, updates, the dynamic programme, models."""
 
-import naive_scoring as naive
+from __future__ import annotations
+
+import dataclasses
+
+import naive_labels as naive
+import naive_scoring
 import numpy as np
 import pytest
+import toy
 from instances import seeds
 from problems import draw_features, draw_tree
+from staged import encoded, staged
+from toy import draw_sentence
 
+from nonproj.components.trainer import train
+from nonproj.dual.search import SearchResult
+from nonproj.errors import ModelError
+from nonproj.io.constraints import Constraints
 from nonproj.learning.labeler import Labeler
 from nonproj.linear.perceptron import AveragedArrays
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.pipeline.stages import collect, label
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.joined import join
+from nonproj.scoring.label_pairs import CandidateLabels, PairScorer, candidate_labels, labelled_tree
 from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
-from nonproj.scoring.templates import CODE_BITS, attributes_of, codes_of, load_templates, part_templates
+from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, codes_of, load_templates, part_templates
+from nonproj.scoring.tree_labels import decode_labels
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import Sentence
+from nonproj.types import Decoded, Sentence
 
 BITS = 14
 SPEC = {
@@ -27,10 +46,10 @@ def test_parts_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 16))
     heads = draw_tree(rng, n)
-    parts, expected = label_parts(heads), naive.labelled(heads.tolist())
+    parts, expected = label_parts(heads), naive_scoring.labelled(heads.tolist())
     assert parts.nodes.tolist() == [list(nodes) for nodes in expected]
     for number, name in enumerate(codes_of("label")):
-        codes = [naive.code_of(name, "label", nodes, n) for nodes in expected]
+        codes = [naive_scoring.code_of(name, "label", nodes, n) for nodes in expected]
         assert parts.codes[:, number].tolist() == codes
         assert max(codes) < 1 << CODE_BITS
 
@@ -46,8 +65,10 @@ def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
     gold, predicted = rng.integers(0, n_labels, n), rng.integers(0, n_labels, n)
     gold[0] = predicted[0]  # a right label moves nothing
     moved = np.zeros(len(weights))
-    for p, nodes in enumerate(naive.labelled(heads.tolist())):
-        lines = [place - place % LINE for place in naive.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)]
+    for p, nodes in enumerate(naive_scoring.labelled(heads.tolist())):
+        lines = [
+            place - place % LINE for place in naive_scoring.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)
+        ]
         assert scores[p].tolist() == [sum(float(weights[i ^ label]) for i in lines) for label in range(n_labels)]
         if gold[p] != predicted[p]:
             np.add.at(moved, [i ^ gold[p] for i in lines], 1.0)
@@ -76,30 +97,6 @@ def a_labeler(margin=0.0, n_labels=3):
     return Labeler(part_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
 
 
-def scored(labeler, weights, tokens, heads):
-    hashed = hash_tokens(tokens, labeler.table, len(weights))
-    return label_scores(hashed, label_parts(heads), labeler.n_labels, weights)
-
-
-@pytest.mark.parametrize("margin", [0.0, 2.0])
-def test_a_rule_is_learnt_without_a_mistake(margin):
-    labeler, examples = a_labeler(margin)
-    order = np.arange(len(examples))
-    wrong, ties = [labeler.epoch(examples, order) for _ in range(12)], 0
-    assert wrong[0] > 0
-    assert wrong[-1] == 0
-    for tokens, heads, gold in examples:
-        last = scored(labeler, labeler.weights, tokens, heads)
-        assert last.argmax(axis=1).tolist() == gold.tolist()
-        # Without a margin a label may be right by a tie, lowest number first; means may stay below it for ever.
-        tied = (last == last.max(axis=1, keepdims=True)).sum(axis=1) > 1
-        assert not (margin and tied.any())
-        averaged = scored(labeler, labeler.mean(), tokens, heads).argmax(axis=1)
-        assert averaged[~tied].tolist() == gold[~tied].tolist()
-        ties += int(tied.sum())
-    assert ties <= 1
-
-
 @pytest.mark.parametrize("margin", [0.0, 4.0])
 def test_an_update_moves_what_does_not_win_by_the_margin(margin):
     labeler, examples = a_labeler(margin)
@@ -108,8 +105,8 @@ def test_an_update_moves_what_does_not_win_by_the_margin(margin):
             hashed, parts = hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads)
             scores = label_scores(hashed, parts, 3, labeler.weights)
             best = []
-            for row, label in zip(scores.tolist(), gold.tolist(), strict=True):
-                row[label] -= margin
+            for row, right in zip(scores.tolist(), gold.tolist(), strict=True):
+                row[right] -= margin
                 best.append(row.index(max(row)))  # ties to the lowest
             expected, total, step = labeler.weights.copy(), labeler.total.copy(), labeler.step
             add_labels(hashed, parts, gold, np.array(best), AveragedArrays(expected, total, float(step)))
@@ -119,33 +116,241 @@ def test_an_update_moves_what_does_not_win_by_the_margin(margin):
             assert labeler.step == step + 1
 
 
-def test_the_last_weights_win_by_the_margin():
-    labeler, examples = a_labeler(margin=3.0)
-    for _ in range(30):
-        if not labeler.epoch(examples, np.arange(len(examples))):
-            break
-    else:
-        pytest.fail("the rule was not learnt")
-    for tokens, heads, gold in examples:
-        scores = label_scores(hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads), 3, labeler.weights)
-        for row, label in zip(scores, gold, strict=True):
-            assert row[label] - np.delete(row, label).max() >= 3.0
+BITS, LABELS = 14, 3
+FILES = load_templates(labelled=True, pairs=True)
 
 
-def test_lazy_averaging_is_the_mean_over_all_steps():
-    labeler, examples = a_labeler()
-    history = [labeler.weights.astype(float)]
-    for _ in range(3):
-        for example in examples:
-            labeler.update(*example)
-            history.append(labeler.weights.astype(float))
-    assert labeler.weights.any()
-    np.testing.assert_allclose(labeler.mean(), np.mean(history, axis=0), atol=1e-6)
-    assert labeler.mean().dtype == np.float32
+def draw(seed, n):
+    """A random sentence, its tree, an encoder and the scorer of pairs."""
+    rng = np.random.default_rng(seed)
+    sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
+    return rng, sentence, heads, encoder, PairScorer(FILES, encoder.attributes)
 
 
-def test_two_runs_learn_the_same_weights():
-    (one, examples), (other, _) = a_labeler(), a_labeler()
-    for labeler in (one, other):
-        labeler.epoch(examples, np.arange(len(examples))[::-1])
-    assert one.mean().tobytes() == other.mean().tobytes()
+@pytest.mark.parametrize("seed", seeds(12))
+def test_pairs_of_a_tree_are_those_of_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 14))
+    heads = draw_tree(rng, n)
+    tree = labelled_tree(heads)
+    for part, rows, expected in zip(LABEL_PAIRS, tree[-2:], naive.pairs_of(heads.tolist()), strict=True):
+        assert rows.nodes.tolist() == [list(words) for words in expected]
+        codes = [naive_scoring.code_of("position", part, words, n) for words in expected]
+        assert rows.codes[:, 1].tolist() == codes
+        assert 0 < min(codes) <= max(codes) < 1 << CODE_BITS
+    place = {node: i for i, node in enumerate(tree.order.tolist())}
+    assert sorted(place) == list(range(n + 1))
+    assert all(place[heads[m]] < place[m] for m in range(1, n + 1))
+
+
+@pytest.mark.parametrize("heads", [[-1, 2, 1], [-1, 0, 3, 4, 2], [-1, 1]])
+def test_heads_with_a_cycle_are_refused(heads):
+    with pytest.raises(ValueError, match="form a cycle"):
+        labelled_tree(np.array(heads, np.int32))
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 9])
+@pytest.mark.parametrize("ties", [False, True])
+def test_candidates_are_the_best_labels(ties, most):
+    rng = np.random.default_rng(most)
+    scores = rng.integers(0, 4, (40, 5)).astype(float) if ties else rng.normal(0.0, 2.0, (40, 5))
+    gold = rng.integers(-1, 5, 40)
+    for given in (None, gold):
+        found = candidate_labels(scores, most, 2.0, given)
+        for i, row in enumerate(scores.tolist()):
+            expected = sorted(range(5), key=lambda label, row=row: -row[label])
+            expected = [label for label in expected if row[label] >= max(row) - 2.0][:most]
+            if given is not None and gold[i] >= 0 and gold[i] not in expected:
+                expected = [*expected[: min(most, 5) - 1], int(gold[i])]
+            assert found.labels[i + 1, : found.counts[i + 1]].tolist() == expected
+            assert found.scores[i + 1, : found.counts[i + 1]].tolist() == [row[label] for label in expected]
+        assert (found.counts[[0, -2, -1]] == 1).all()
+        assert not found.labels[[0, -2, -1], 0].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16])
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_and_updates_equal_the_twin(seed, dtype):
+    rng, sentence, heads, encoder, scorer = draw(seed, 5)
+    tokens, tree, n_labels = encoder.encode(sentence), labelled_tree(heads), 40
+    weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
+    found = candidate_labels(rng.normal(size=(5, n_labels)), 4, 0.4)
+    assert 1 in found.counts[1:6]
+    assert found.counts.max() > 1
+    scores = scorer.score(tokens, tree, found, weights, 0.5)
+    gold, predicted = rng.integers(0, n_labels, 5), rng.integers(0, n_labels, 5)
+    gold[:2] = predicted[:2]  # pairs of right labels move nothing
+    moved = np.zeros(1 << BITS)
+    for part, rows, table in zip(LABEL_PAIRS, tree[-2:], scores, strict=True):
+        arguments = sentence, encoder.vocabularies, FILES[part]
+        for p, words in enumerate(rows.nodes.tolist()):
+            _, one, two = words
+            for a, first in enumerate(found.labels[one, : found.counts[one]].tolist()):
+                for b, second in enumerate(found.labels[two, : found.counts[two]].tolist()):
+                    places = naive.pair_places(*arguments, words, (first, second), BITS)
+                    choice = found.counts[one] * found.counts[two] > 1
+                    assert table[p, a, b] == (0.5 * sum(int(weights[i]) for i in places) if choice else 0.0)
+            for labels, sign in ((gold, 1), (predicted, -1)):
+                pair = [int(labels[word - 1]) if 0 < word <= 5 else 0 for word in words[1:]]
+                np.add.at(moved, naive.pair_places(*arguments, words, pair, BITS), sign)
+    changed, total = np.zeros(1 << BITS, np.float32), np.zeros(1 << BITS)
+    scorer.add(tokens, tree, gold, predicted, AveragedArrays(changed, total, 3.0))
+    assert (changed == moved).all()
+    assert (total == 3 * moved).all()
+    assert moved.any()
+
+
+def random_problem(seed, ties):
+    """A tree, some candidates of each word, and scores: of small integers, so that labellings tie, or continuous."""
+    rng = np.random.default_rng(seed)
+    n, most = int(rng.integers(1, 7)), 3
+
+    def numbers(shape):
+        return rng.integers(-1, 2, shape).astype(float) if ties else rng.normal(0.0, 2.0, shape)
+
+    heads = draw_tree(rng, n)
+    tree, count = labelled_tree(heads), np.ones(n + 3, np.int64)
+    count[1 : n + 1] = rng.integers(1, most + 1, n)
+    labels = np.zeros((n + 3, most), np.int64)
+    for m in range(1, n + 1):
+        labels[m] = rng.permutation(9)[:most]
+    scores = np.zeros((n + 3, most))
+    scores[1 : n + 1] = numbers((n, most))
+    pairs = [numbers((len(rows.nodes), most, most)) for rows in tree[-2:]]
+    return heads, tree, CandidateLabels(labels, count, scores), pairs
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_best_labelling_is_that_of_enumeration(ties):
+    for seed in range(60):
+        heads, tree, found, pairs = random_problem(seed, ties)
+        words = range(1, len(heads))
+        number = [{words: p for p, words in enumerate(map(tuple, rows.nodes.tolist()))} for rows in tree[-2:]]
+
+        def score_of_pair(kind, words, places, number=number, pairs=pairs):
+            return pairs[kind][number[kind][words]][places]
+
+        allowed = [range(found.counts[m]) for m in words]
+        best, optimal, highest = naive.best_labellings(heads.tolist(), allowed, found.scores[1:], score_of_pair)
+        margins = np.full(len(heads) - 1, -5.0)
+        labels, score = decode_labels(tree, found, pairs, margins)
+        assert score == pytest.approx(best, abs=1e-9)
+        assert labels.tolist() in [[found.labels[m, each[m]] for m in words] for each in optimal]
+        for m in words:
+            others = [highest[m, b] for b in allowed[m - 1] if found.labels[m, b] != labels[m - 1]]
+            assert margins[m - 1] == pytest.approx(best - max(others) if others else -5.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("margin", [0.0, 4.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_update_is_gold_less_the_best_labelling(seed, margin):
+    rng, sentence, heads, encoder, scorer = draw(seed, 4)
+    labeler = Labeler(part_templates(FILES["label"], encoder.attributes), LABELS, BITS, margin, scorer)
+    labeler.weights[:] = rng.integers(-2, 3, 1 << BITS)
+    before, gold = labeler.weights.copy(), rng.integers(0, LABELS, 4)
+    words = naive_scoring.labelled(heads.tolist())
+
+    def places_of(m, label):
+        found = naive_scoring.places(sentence, encoder.vocabularies, FILES["label"], words[m - 1], BITS)
+        return [place // 16 * 16 ^ label for place in found]
+
+    def pair_places(kind, words, labels):
+        return naive.pair_places(sentence, encoder.vocabularies, FILES[LABEL_PAIRS[kind]], words, labels, BITS)
+
+    def places_in(labels):
+        found = [place for m, label in labels.items() for place in places_of(m, label)]
+        for kind, listed in enumerate(naive.pairs_of(heads.tolist())):
+            for w in listed:
+                found += pair_places(kind, w, (labels.get(w[1], 0), labels.get(w[2], 0)))
+        return np.bincount(found, minlength=1 << BITS)
+
+    single = [
+        [sum(before[places_of(m, label)]) - margin * (label == gold[m - 1]) for label in range(LABELS)]
+        for m in range(1, 5)
+    ]
+    _, optimal, _ = naive.best_labellings(
+        heads.tolist(), [range(LABELS)] * 4, single, lambda *pair: sum(before[pair_places(*pair)])
+    )
+    wrong = labeler.update(encoder.encode(sentence), heads, gold)
+    wanted = places_in(dict(enumerate(gold.tolist(), 1)))
+    moves = [(wanted - places_in(labels), labels) for labels in optimal]
+    moved = labeler.weights - before
+    assert (labeler.total == moved).all()
+    assert any(
+        (moved == move).all() and wrong == sum(labels[m] != gold[m - 1] for m in labels) for move, labels in moves
+    )
+
+
+# -- whole models
+
+
+def a_parser(seed, n, **changes):
+    """A parser of random weights for a sentence."""
+    rng, sentence, heads, encoder, _ = draw(seed, n)
+    weights = {name: rng.integers(-3, 4, 1 << BITS).astype(np.int16) for name in ("parser", "pruner", "labeler")}
+    meta = {"scale": {"parser": 0.25, "pruner": 1.0, "labeler": 0.5}}
+    model = Model(Config(), encoder.vocabularies, FILES, list("abc"), weights, meta)
+    return Parser(dataclasses.replace(model, **changes)), sentence, heads
+
+
+@pytest.mark.parametrize("demanded", [{}, {2: "c", 4: "a"}, {1: "b", 3: "of another treebank"}])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded):
+    parser, sentence, heads = a_parser(seed, 4)
+    joined, weights, labeler = join([encoded(parser, sentence)]), parser.model.weights["labeler"], parser.loaded.labeler
+    single = labeler.scores(joined, heads)
+
+    def score_of_pair(kind, words, labels):
+        spec = FILES[LABEL_PAIRS[kind]]
+        places = naive.pair_places(sentence, parser.model.vocabularies, spec, words, labels, BITS)
+        return 0.5 * sum(int(weights[i]) for i in places)
+
+    known = {word: "abc".index(label) for word, label in demanded.items() if label in "abc"}
+    allowed = [[known[m]] if m in known else range(LABELS) for m in range(1, 5)]
+    best, _, highest = naive.best_labellings(heads.tolist(), allowed, single, score_of_pair)
+    [(numbers, margins)] = labeler.label(joined, [heads], None, known)
+    chosen = dict(enumerate(numbers.tolist(), 1))
+    tree = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
+    constraints = [Constraints(np.ones((5, 5), bool), demanded)]
+    batch = collect(
+        label(staged(parser, sentence)._replace(found=[SearchResult([tree], None, None)], constraints=constraints))
+    )
+    assert batch.parses[0].labels == [demanded.get(m, "abc"[chosen[m]]) for m in chosen]
+    assert naive.score_of(heads.tolist(), chosen, single, score_of_pair) == pytest.approx(best)
+    for m in set(chosen) - set(known):
+        others = [highest[m, label] for label in range(LABELS) if label != chosen[m]]
+        assert margins[m - 1] == pytest.approx(best - max(others))
+
+
+def test_templates_in_the_file_say_whether_pairs_are_scored():
+    parser, sentence, heads = a_parser(0, 6)
+    joined = join([encoded(parser, sentence)])
+    files = {name: spec for name, spec in FILES.items() if name not in LABEL_PAIRS}
+    without, _, _ = a_parser(0, 6, templates=files)
+    scores = without.loaded.labeler.scores(joined, heads)
+    assert (scores == parser.loaded.labeler.scores(joined, heads)).all()
+    [single], [paired] = (each.loaded.labeler.label(joined, [heads]) for each in (without, parser))
+    assert single[0].tolist() == scores.argmax(axis=1).tolist() != paired[0].tolist()
+    one = {name: spec for name, spec in FILES.items() if name != LABEL_PAIRS[1]}
+    problem = "features.label_grandparent: the keys part, codes, templates expected"
+    with pytest.raises(ModelError, match=problem):
+        Model.from_bytes(dataclasses.replace(parser.model, templates=one).to_bytes())
+
+
+def test_the_templates_say_whether_pairs_are_learnt(tmp_path):
+    folder = without_pairs(tmp_path)
+    assert list(load_templates(folder, pairs=True)) == list(load_templates())
+    for options, pairs in (({}, True), ({"features.folder": str(folder)}, False)):
+        options |= toy.FROM_GOLD_TAGS | {"training.epochs": 1, "network.epochs": 0}
+        model = train(toy.sentences(20), Config().with_overrides(options))
+        assert all((name in model.templates) == pairs for name in LABEL_PAIRS)
+
+
+def without_pairs(folder):
+    """Write a folder of templates, without those of pairs of labels."""
+    for name, spec in load_templates().items():
+        lines = "".join(f"  - {template}\n" for template in spec["templates"])
+        codes = ", ".join(spec["codes"])
+        (folder / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
+    return folder

@@ -10,6 +10,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+from further import Interrupt
 from staged import encoded, scored
 from toy import sentences
 
@@ -251,13 +252,8 @@ def test_resumed_training_gives_the_same(folder, tmp_path, monkeypatch):
     given, config = sentences(40), Config().with_overrides(SMALL | {"features.vectors": str(folder)})
     checkpoint, model = tmp_path / "checkpoint", train(given, config)
 
-    def stop(items, description):
-        if description.startswith("network"):
-            raise KeyboardInterrupt
-        return items
-
     with pytest.raises(KeyboardInterrupt):
-        train(given, config, run=RunOptions(checkpoint=checkpoint, progress=stop))
+        train(given, config, run=RunOptions(checkpoint=checkpoint, progress=Interrupt("network 1")))
     found = train(given, config, run=RunOptions(checkpoint=checkpoint, resume=True))
     assert found.weights.keys() == model.weights.keys()
     for name, array in model.weights.items():

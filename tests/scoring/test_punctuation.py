@@ -8,46 +8,17 @@ from nonproj.scoring.punctuation import enclosures, segments
 from nonproj.scoring.vocabulary import PADDING, ROOT, UNKNOWN, TokenEncoder
 from nonproj.types import Sentence
 
-MARKS = [
-    "(",
-    ")",
-    "[",
-    "]",
-    '"',
-    "'",
-    "`",
-    "``",
-    "''",
-    "«",
-    "»",
-    "‹",
-    "›",
-    "“",
-    "”",
-    "„",
-    "‘",
-    "’",
-    "‚",
-    "-LRB-",
-    "-RRB-",
-]
+MARKS = [*"()[]\"'`«»‹›“”„‘’‚", "``", "''", "-LRB-", "-RRB-"]
 
 
 @pytest.mark.parametrize(
     "text, expected",
     [
-        ("no marks at all", "0 0 0 0"),
-        ("a ( b c ) d", "0 0 1.0 1.0 0 0"),
         ("` a ' said b , `` c ''", "0 1.0 0 0 0 0 0 1.1 0"),
-        ("« a » b « c »", "0 1.0 0 0 0 1.1 0"),
         ("» a « , » b »", "0 1.0 0 0 0 1.1 0"),  # German and Finnish
         ("„ a “ „ b ” ” c ”", "0 1.0 0 0 1.1 0 0 1.2 0"),  # German, Polish, Swedish
-        ("( a [ b ] c [ d ] )", "0 1.0 1.0 2.0 1.0 1.0 1.0 2.1 1.0 0"),
         ("( [ { < a > } ] )", "0 1.0 2.0 3.0 3.1 3.0 2.0 1.0 0"),
-        ("a ) b ( c", "0 0 0 0 0"),  # marks without a partner
-        ('a " b', "0 0 0"),
         ("( a ' b ) c ' d", "0 1.0 1.0 1.0 0 0 0 0"),  # an apostrophe within a pair has no partner outside
-        ("( a ] b )", "0 1.0 1.0 1.0 0"),
         ("( 1 ) ( 2 ) ( 3 ) ( 4 )", "0 1.0 0 0 1.1 0 0 1.2 0 0 1.0 0"),
         ("(a) 'b'", "0 0"),  # marks that are not words of their own
     ],

@@ -1,68 +1,151 @@
-"""Features and scores against the twin that reads them off the columns."""
+"""Lists of parts and their scores over pruned arcs, from the definitions; every template, both widths of weights."""
 
 import naive_scoring as naive
 import numpy as np
 import pytest
-from problems import draw_features
+from instances import seeds
+from problems import draw_arcs, draw_features
 from toy import draw_sentence
 
-from nonproj.errors import ConfigError
 from nonproj.linear.perceptron import AveragedArrays
-from nonproj.parts.arcs import arc_space, full_arc_space
-from nonproj.parts.registry import PART_TYPES
+from nonproj.linear.weights import quantise
+from nonproj.parts.arcs import full_arc_space
+from nonproj.parts.registry import PART_SETS, PART_TYPES
+from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
-from nonproj.scoring.labels import add_labels, label_parts, label_scores
-from nonproj.scoring.scorer import add_parts, score_parts
-from nonproj.scoring.templates import load_templates, parse
-from nonproj.scoring.vocabulary import FEAT, TokenEncoder
+from nonproj.scoring.scorer import Scorer, add_parts, dense_arc_scores, score_parts
+from nonproj.scoring.templates import CODE_BITS, attributes_of, load_templates
+from nonproj.scoring.vocabulary import TokenEncoder
 
-BITS = 14
-
-
-def rows_of(part, arcs):
-    """The rows that the kernels list, and for siblings the side of each."""
-    start = PART_TYPES[part].number(arcs, 0)
-    sides = np.repeat(np.arange(len(start) - 1) % 2, np.diff(start)) if part == "sibling" else None
-    return PART_TYPES[part].rows(arcs, start), sides
-
-
-SPECIAL = {
-    "part": "arc",
-    "codes": ["none", "direction", "distance"],
-    "templates": [
-        "h.form",
-        "m-3.lower m+3.lower",
-        "between.cpos",
-        "h.pos between.form m.pos",
-        "h.feat",
-        "m.feat h.feat",
-    ],
+BITS = 12
+SMALL = {
+    "plain": ("arc", ["none"], ["h.pos m.pos", "m-1.suffix2", "h+3.shape m-3.tag"]),
+    "three codes": ("arc", ["distance", "none", "direction"], ["h.pos", "h.form m.lemma"]),
+    "between": ("arc", ["direction"], ["between.pos", "h.pos between.tag m+1.pos", "between.form m.pos"]),
+    "feat of one": ("arc", ["distance"], ["h.feat", "m.feat h.pos", "m-1.pos h.feat"]),
+    "feats of both": ("arc", ["none"], ["h.feat m.feat", "h.pos m.feat h.feat m.pos"]),
+    "all kinds": ("arc", ["direction", "distance"], ["h.feat", "between.cpos h.cpos", "h.prefix2", "m.feat h.feat"]),
+    "ends": ("sibling", ["none", "direction", "distance"], ["s.pos", "m.pos", "s-1.pos m+1.pos", "h+2.form s.form"]),
+    "one end": ("sibling", ["distance"], ["h.pos s+3.pos", "m-3.pos"]),
+    "order": ("grandparent", ["order"], ["g.pos h.pos m.pos", "g-2.form m+2.form", "h+1.cpos"]),
+    "chain codes": ("grandparent", ["none", "order", "direction"], ["g.tag", "h.tag", "m.tag"]),
 }
-FILES = [("arc", "arc"), ("arc", "pruner"), ("sibling", "sibling"), ("grandparent", "grandparent"), ("arc", None)]
 
 
-@pytest.mark.parametrize("part, file", FILES)
-@pytest.mark.parametrize("seed", range(4))
-def test_scores_equal_the_twin(part, file, seed):
-    spec = load_templates()[file] if file else SPECIAL
-    n = 1 + 3 * seed
-    rng, sentence, encoder, table = draw_features(seed, spec, n)
-    arcs = full_arc_space(n)
-    parts, sides = rows_of(part, arcs)
+def parts_of(part, arcs):
+    """The rows of all parts of a type."""
+    return PART_TYPES[part].rows(arcs, PART_TYPES[part].number(arcs, 0))
+
+
+@pytest.mark.parametrize("part", ["arc", "sibling", "grandparent"])
+@pytest.mark.parametrize("seed", seeds(12))
+def test_rows_are_in_the_order_of_part_numbers(part, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 14))
+    arcs = draw_arcs(rng, n)
+    parts, expected = parts_of(part, arcs), naive.listed(part, arcs)
+    assert parts.nodes.tolist() == [list(nodes) for nodes, _ in expected]
+    for number, name in enumerate(PART_TYPES[part].codes):
+        if part == "sibling":
+            codes = [naive.sibling_code(name, *nodes, side, n) for nodes, side in expected]
+        else:
+            codes = [naive.code_of(name, part, nodes, n) for nodes, _ in expected]
+        assert parts.codes[:, number].tolist() == codes
+        assert max(codes, default=0) < 1 << CODE_BITS
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("n", [1, 2, 6])
+def test_every_kind_of_template_equals_the_twin(name, n):
+    """All parts, not a sample: scores, and the weights that an update with a change for every part leaves."""
+    part, codes, templates = SMALL[name]
+    spec = {"part": part, "codes": codes, "templates": templates}
+    rng, sentence, encoder, table = draw_features(n, spec, n)
+    arcs = draw_arcs(rng, n)
+    parts = parts_of(part, arcs)
     weights = rng.standard_normal(1 << BITS).astype(np.float32)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    places = [
+        naive.places(sentence, encoder.vocabularies, spec, nodes, BITS, side)
+        for nodes, side in naive.listed(part, arcs)
+    ]
     scores = score_parts(hashed, parts, weights)
-    for p in rng.permutation(len(scores))[:40]:
-        side = None if sides is None else int(sides[p])
-        places = naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), BITS, side)
-        assert scores[p] == pytest.approx(sum(float(weights[place]) for place in places), abs=1e-6)
-        delta = np.zeros(len(scores))
-        delta[p] = 2.0
-        changed, total = np.zeros_like(weights), np.zeros(len(weights))
-        add_parts(hashed, parts, delta, AveragedArrays(changed, total, 3.0))
-        expected = np.bincount(places, minlength=len(weights))
-        assert (changed == 2 * expected).all()
-        assert (total == 6 * expected).all()
+    expected = [sum(float(weights[i]) for i in found) for found in places]
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+    delta = rng.integers(-2, 3, len(scores)).astype(float)
+    changed, total = weights.copy(), np.zeros(len(weights))
+    add_parts(hashed, parts, delta, AveragedArrays(changed, total, 5.0))
+    moved = np.zeros(len(weights))
+    for change, found in zip(delta, places, strict=True):
+        np.add.at(moved, found, change)
+    np.testing.assert_allclose(changed, weights + moved, atol=1e-4)
+    assert (total == 5 * moved).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_of_16_bits_score_as_what_they_stand_for(seed):
+    spec = load_templates()["arc"]
+    rng, sentence, encoder, table = draw_features(seed, spec, 7)
+    weights = rng.standard_normal(1 << BITS).astype(np.float32)
+    short, scale = quantise(weights)
+    assert short.dtype == np.int16
+    assert np.abs(short).max() == 32767
+    assert np.abs(short * scale - weights).max() <= scale / 2 + 1e-7
+    parts = parts_of("arc", full_arc_space(7))
+    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
+    exact = score_parts(hashed, parts, (short * scale).astype(np.float32))
+    np.testing.assert_allclose(score_parts(hashed, parts, short, scale), exact, atol=1e-3)
+
+
+def test_a_table_of_zeros_can_be_quantised():
+    short, scale = quantise(np.zeros(16, np.float32))
+    assert scale > 0
+    assert not short.any()
+
+
+@pytest.mark.parametrize("name", [*PART_SETS, ["arc", "grandparent"]], ids=str)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_scorer_puts_the_part_types_together(name, seed):
+    """Each type's scores are its own file's; one update of all types is the sum of theirs, over one table."""
+    files = load_templates(parts="third")
+    rng = np.random.default_rng(seed)
+    sentence = draw_sentence(rng, 5)
+    encoder = TokenEncoder.from_sentences([sentence], attributes_of(files), 1)
+    arcs = draw_arcs(rng, 5)
+    parts = part_space(arcs, name)
+    weights = rng.integers(-4, 5, 1 << BITS).astype(np.float32)
+    scorer = Scorer(files, encoder.attributes, name)
+    features = scorer.features(encoder.encode(sentence), parts, len(weights))
+    scores = scorer.score_unlabelled(features, weights)
+    assert scores.shape == (len(parts),)
+    moved, delta = np.zeros(len(weights)), np.zeros(len(parts))
+    for part in parts.names:
+        first, listed = parts.range(part).start, naive.listed(part, arcs)
+        assert parts.range(part).stop == first + len(listed)
+        for p in rng.permutation(len(listed))[:15]:
+            places = naive.places(sentence, encoder.vocabularies, files[part], listed[p][0], BITS, listed[p][1])
+            assert scores[first + p] == sum(float(weights[i]) for i in places)
+            delta[first + p] = rng.integers(-2, 3)
+            np.add.at(moved, places, delta[first + p])
+    changed, total = weights.copy(), np.zeros(len(weights))
+    scorer.add(features, delta, AveragedArrays(changed, total, 2.0))
+    assert (changed == weights + moved).all()
+    assert (total == 2 * moved).all()
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_dense_scores_are_those_of_all_arcs(n):
+    spec = load_templates()["pruner"]
+    rng, sentence, encoder, table = draw_features(n, spec, n)
+    weights = rng.integers(-9, 10, 1 << BITS).astype(np.float32)
+    scores = dense_arc_scores(encoder.encode(sentence), table, weights)
+    for h in range(n + 1):
+        for m in range(n + 1):
+            if m == 0 or m == h:
+                assert scores[h, m] == -np.inf
+            else:
+                places = naive.places(sentence, encoder.vocabularies, spec, (h, m), BITS)
+                assert scores[h, m] == sum(float(weights[i]) for i in places)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -71,7 +154,7 @@ def test_the_update_is_the_transpose_of_the_score(seed):
     spec = load_templates()["grandparent"]
     rng, sentence, encoder, table = draw_features(seed, spec, 9)
     arcs = full_arc_space(9)
-    parts, _ = rows_of("grandparent", arcs)
+    parts = parts_of("grandparent", arcs)
     weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     x = rng.integers(-1, 2, len(parts.nodes)).astype(float)
@@ -79,51 +162,6 @@ def test_the_update_is_the_transpose_of_the_score(seed):
     add_parts(hashed, parts, x, AveragedArrays(transposed, total, 1.0))
     assert x @ score_parts(hashed, parts, weights) == transposed.astype(float) @ weights
     assert (total == transposed).all()
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_labels_equal_the_twin(seed):
-    spec = load_templates()["label"]
-    rng, sentence, encoder, table = draw_features(seed, spec, 6)
-    heads = np.array([-1, 2, 0, 2, 5, 3, 5], np.int32)
-    bits, n_labels = 16, 21
-    weights = rng.standard_normal(1 << bits).astype(np.float32)
-    hashed, parts = hash_tokens(encoder.encode(sentence), table, len(weights)), label_parts(heads)
-    scores = label_scores(hashed, parts, n_labels, weights)
-    assert scores.shape == (6, n_labels)
-    gold, predicted = rng.integers(0, n_labels, 6), rng.integers(0, n_labels, 6)
-    changed, total = np.zeros_like(weights), np.zeros(len(weights))
-    add_labels(hashed, parts, gold, predicted, AveragedArrays(changed, total, 2.0))
-    expected = np.zeros(len(weights))
-    for p in range(6):
-        for place in naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), bits):
-            line = place // 16 * 16
-            if gold[p] != predicted[p]:
-                expected[line ^ gold[p]] += 1
-                expected[line ^ predicted[p]] -= 1
-        label = int(rng.integers(n_labels))
-        found = naive.places(sentence, encoder.vocabularies, spec, parts.nodes[p].tolist(), bits)
-        assert scores[p, label] == pytest.approx(sum(weights[place // 16 * 16 ^ label] for place in found), abs=1e-4)
-    assert (changed == expected).all()
-    assert (total == 2 * expected).all()
-
-
-def test_label_parts_name_neighbours_and_own_modifiers():
-    nodes = label_parts(np.array([-1, 3, 3, 0, 3, 4], np.int32)).nodes.tolist()
-    assert nodes[1] == [3, 2, 0, 1, 4, 6, 6]
-    assert nodes[3] == [3, 4, 0, 2, 6, 5, 5]
-
-
-def test_numbers_depend_on_the_data_alone_and_rare_words_are_unknown():
-    rng = np.random.default_rng(5)
-    sentences = [draw_sentence(rng, 6) for _ in range(4)]
-    one = TokenEncoder.from_sentences(sentences, ["form", "cpos"], rare=1)
-    assert one.vocabularies == TokenEncoder.from_sentences(sentences[::-1], ["form", "cpos"], rare=1).vocabularies
-    forms = [form for s in sentences for form in s.forms]
-    twice = TokenEncoder.from_sentences(sentences, ["form", "cpos"], rare=2)
-    assert set(twice.vocabularies["form"]) == {form for form in forms if forms.count(form) >= 2}
-    assert set(one.vocabularies["form"]) == set(forms)
-    assert set(one.vocabularies[FEAT]) <= {"a=1", "b=2", "c=3", "d=4"}
 
 
 def test_an_encoder_forgets_and_stays_right(monkeypatch):
@@ -137,38 +175,3 @@ def test_an_encoder_forgets_and_stays_right(monkeypatch):
             tokens = encoder.encode(sentence)
             assert (tokens.atoms == expected.atoms).all()
             assert tokens.feat.tolist() == expected.feat.tolist()
-
-
-@pytest.mark.parametrize(
-    "text, part, message",
-    [
-        ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m"),
-        ("h.colour", "arc", "'h.colour': known attributes are form, lower, "),
-        ("h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
-        ("h form", "arc", "'h' in 'h form' is not of the form slot+offset.attribute"),
-        ("between.pos", "sibling", "'between.pos': the words of this part are h, s, m"),
-        ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
-        ("", "arc", "an empty template"),
-    ],
-)
-def test_a_wrong_template_is_named(text, part, message):
-    with pytest.raises(ConfigError) as caught:
-        parse(text, part)
-    assert str(caught.value).startswith(f"features.{part}: {message}")
-
-
-def test_pruned_arcs_score_as_they_do_among_all():
-    spec = load_templates()["arc"]
-    rng, sentence, encoder, table = draw_features(3, spec, 8)
-    weights = rng.standard_normal(1 << BITS).astype(np.float32)
-    hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
-    everything, few = full_arc_space(8), arc_space([0, 1, 2, 5, 3], [1, 2, 3, 4, 5], 8)
-    scores = dict(
-        zip(
-            zip(everything.head.tolist(), everything.modifier.tolist(), strict=True),
-            score_parts(hashed, rows_of("arc", everything)[0], weights).tolist(),
-            strict=True,
-        )
-    )
-    found = score_parts(hashed, rows_of("arc", few)[0], weights).tolist()
-    assert found == [scores[h, m] for h, m in zip(few.head.tolist(), few.modifier.tolist(), strict=True)]

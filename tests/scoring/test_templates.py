@@ -5,19 +5,14 @@ import re
 import numpy as np
 import pytest
 from naive_scoring import random64
+from toy import sentences
 
+from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, ModelError
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.scoring.templates import (
-    attributes_of,
-    check_templates,
-    codes_of,
-    load_templates,
-    parse,
-    part_templates,
-)
-from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, PADDING
+from nonproj.scoring.templates import attributes_of, check_templates, codes_of, load_templates, parse, part_templates
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
 
 KNOWN = (
     "form, lower, lemma, cpos, pos, feats, tag, prefix2, prefix3, prefix4, prefix5, suffix1, suffix2, suffix3, "
@@ -29,37 +24,23 @@ KNOWN = (
     "text, part, message",
     [
         ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m, between"),
-        ("g.pos", "sibling", "'g.pos': the words of this part are h, s, m"),
         ("s.pos", "grandparent", "'s.pos': the words of this part are g, h, m"),
         ("s.pos", "label", "'s.pos': the words of this part are h, m, g, l, r, a, z"),
         ("h.colour", "arc", f"'h.colour': known attributes are {KNOWN}"),
-        ("between.colour", "arc", f"'between.colour': known attributes are {KNOWN}"),
         ("h.pos h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
         ("m-4.form", "label", "'m-4.form': offsets go from -3 to +3"),
-        ("h form", "arc", "'h' in 'h form' is not of the form slot+offset.attribute"),
-        ("h+.form", "arc", "'h+.form' in 'h+.form' is not of the form slot+offset.attribute"),
         ("h+12.form", "arc", "'h+12.form' in 'h+12.form' is not of the form slot+offset.attribute"),
         ("between+1.pos", "arc", "'between+1.pos' in 'between+1.pos' is not of the form slot+offset.attribute"),
         ("between.pos", "sibling", "'between.pos': the words of this part are h, s, m"),
-        ("between.pos", "label", "'between.pos': the words of this part are h, m, g, l, r, a, z"),
         ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
-        ("between.feat", "arc", "'between.feat': single features are those of h and m themselves"),
         ("g.feat", "label", "'g.feat': single features are those of h and m themselves"),
         ("h.feat m.feat", "sibling", "'h.feat m.feat': single features are for arcs and labels only"),
-        ("h.pos m.feat", "grandparent", "'h.pos m.feat': single features are for arcs and labels only"),
-        (
-            "between.pos h.pos between.form",
-            "arc",
-            "'between.pos h.pos between.form': a term over the words between stands alone, without single features",
-        ),
         (
             "h.feat between.pos",
             "arc",
             "'h.feat between.pos': a term over the words between stands alone, without single features",
         ),
-        ("m.feat m.feat", "arc", "'m.feat m.feat': single features at most once for h and once for m"),
         ("h.feat m.pos h.feat", "label", "'h.feat m.pos h.feat': single features at most once for h and once for m"),
-        ("", "arc", "an empty template"),
         (" \t", "label", "an empty template"),
     ],
 )
@@ -153,6 +134,11 @@ def test_attributes_are_those_named_in_a_fixed_order():
     assert attributes_of(dict(reversed(files.items()))) == ["form", "cpos", "tag"]
 
 
-@pytest.mark.parametrize("sign", "+-")
-def test_the_largest_offset_is_allowed(sign):
-    assert parse(f"h{sign}{PADDING}.pos", "arc")[0].offset == int(f"{sign}{PADDING}")
+@pytest.mark.parametrize("name", ["cluster", "vector"])
+def test_templates_that_name_clusters_or_vectors_need_them(name, tmp_path):
+    for part, spec in load_templates(parts="arc").items():
+        text = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos m.{name}]\n"
+        (tmp_path / f"{part}.yaml").write_text(text, encoding="utf-8")
+    config = Config(parts="arc").with_overrides({"features.folder": str(tmp_path)})
+    with pytest.raises(ConfigError, match=rf"^features.{name}s: .*the templates name {name}$"):
+        train(sentences(5), config)

@@ -8,13 +8,11 @@ from instances import seeds
 from nonproj.scoring import morphology
 from nonproj.scoring.vocabulary import (
     ATTRIBUTES,
-    END,
     FEAT,
     FIRST,
     OUTSIDE,
     PADDING,
     ROOT,
-    START,
     UNKNOWN,
     TokenEncoder,
     prefer_coarse,
@@ -30,60 +28,6 @@ def encoder_of(*rows, attributes=("form",), rare=1):
     return TokenEncoder.from_sentences([Sentence(list(rows))], list(attributes), rare)
 
 
-@pytest.mark.parametrize(
-    "columns, expected",
-    [
-        (
-            ("Husene", "hus", "N", "NC", "a=1|b=2"),
-            {
-                "form": "Husene",
-                "lower": "husene",
-                "lemma": "hus",
-                "cpos": "N",
-                "pos": "NC",
-                "feats": "a=1|b=2",
-                "tag": "NC a=1|b=2",
-                "prefix2": "hu",
-                "prefix3": "hus",
-                "prefix4": "huse",
-                "prefix5": "husen",
-                "suffix1": "e",
-                "suffix2": "ne",
-                "suffix3": "ene",
-                "suffix4": "sene",
-                "shape": "Xxx",
-            },
-        ),
-        # Absent columns: the lemma is the form in lower case, the fine tag the coarse one.
-        (
-            ("Å", "_", "I", "_", "_"),
-            {
-                "form": "Å",
-                "lower": "å",
-                "lemma": "å",
-                "cpos": "I",
-                "pos": "I",
-                "feats": "_",
-                "tag": "I _",
-                "prefix2": "å",
-                "prefix5": "å",
-                "suffix1": "å",
-                "suffix4": "å",
-                "shape": "X",
-            },
-        ),
-        (("1990'erne", "_", "_", "_", "_"), {"lemma": "1990'erne", "pos": "_", "shape": "dd'xx"}),
-        (("EU-17", "_", "N", "_", "_"), {"shape": "XX-dd", "suffix3": "-17"}),
-        (("a_b", "_", "N", "_", "_"), {"shape": "x_x"}),
-        (("......", "_", "U", "_", "_"), {"shape": ".."}),
-        (("McDonald", "_", "N", "_", "_"), {"shape": "XxXxx"}),
-        (("中文", "_", "N", "_", "_"), {"shape": "xx"}),
-    ],
-)
-def test_attributes_of_a_word(columns, expected):
-    assert {name: ATTRIBUTES[name](*columns) for name in expected} == expected
-
-
 @pytest.mark.parametrize("name", ATTRIBUTES)
 def test_attributes_equal_the_twin(name):
     letters, rng = "abAB12²Ⅷ٣ßǅøÆ中'_-. ", np.random.default_rng(0)
@@ -92,15 +36,6 @@ def test_attributes_equal_the_twin(name):
         lemma, pos, feats = (text if rng.random() < 0.7 else "_" for text in (lemma, pos, feats))
         row = word(form, lemma, cpos, pos, feats)
         assert ATTRIBUTES[name](*row[1:6]) == naive_scoring.text_of(row, name), row
-
-
-def test_strings_are_numbered_by_falling_frequency_then_alphabetically():
-    rows = [word(form) for form in ("b", "c", "a", "c", "d", "d", "c")]
-    encoder = encoder_of(*rows)
-    assert encoder.vocabularies["form"] == ["c", "d", "a", "b"]
-    tokens = encoder.encode(Sentence([word("a"), word("c")]))
-    column = encoder.attributes.index("form")
-    assert tokens.atoms[PADDING + 1 : PADDING + 3, column].tolist() == [FIRST + 2, FIRST]
 
 
 @pytest.mark.parametrize("rare, known", [(1, ["c", "d", "a", "b"]), (2, ["c", "d"]), (3, ["c"]), (4, [])])
@@ -131,19 +66,6 @@ def test_words_lie_between_the_root_and_margins():
     assert rows[PADDING:-PADDING] == [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
 
 
-def test_reserved_numbers_are_told_apart_from_strings():
-    assert len({OUTSIDE, UNKNOWN, START, END, ROOT, FIRST}) == 6
-    assert max(OUTSIDE, UNKNOWN, START, END, ROOT) < FIRST
-
-
-@pytest.mark.parametrize("n", [0, 1])
-def test_the_shortest_sentences(n):
-    encoder = encoder_of(word("a"))
-    tokens = encoder.encode(Sentence([word("a")] * n))
-    assert tokens.n_nodes == n + 1
-    assert tokens.atoms[PADDING:-PADDING, 0].tolist() == [ROOT] + [FIRST] * n
-
-
 def test_the_table_of_words_grows_and_keeps_what_it_has():
     """Encode more than the 1024 rows that it starts with, and again after doubling."""
     rows = [word(f"w{i}", feats=f"f={i % 7}") for i in range(2500)]
@@ -169,15 +91,6 @@ def test_a_word_is_known_by_all_its_columns():
     encoder = encoder_of(*rows, attributes=("form", "lemma", "cpos", "pos", "feats"))
     atoms = encoder.encode(Sentence(rows)).atoms[PADDING + 1 : -PADDING]
     assert len({tuple(row) for row in atoms.tolist()}) == 6
-
-
-def test_an_encoder_of_stored_vocabularies_gives_the_same_numbers():
-    rows = [word(f, lemma=f[0], feats=g) for f, g in [("ab", "x=1"), ("ac", "y=1|x=1"), ("bc", "_")]]
-    one = encoder_of(*rows, attributes=("suffix1", "lemma"))
-    other = TokenEncoder({name: list(strings) for name, strings in one.vocabularies.items()})
-    assert other.attributes == ["suffix1", "lemma"]
-    pairs = zip(one.encode(Sentence(rows))[:3], other.encode(Sentence(rows))[:3], strict=True)
-    assert all(a.tolist() == b.tolist() for a, b in pairs)
 
 
 def test_a_common_word_is_its_own_key_and_others_are_their_tags():

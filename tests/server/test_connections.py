@@ -10,21 +10,16 @@ import resource
 import socket
 import threading
 
+import httpx
 import pytest
 from command import run
 from serving import DATA, GOLDEN, HTTP, serving, wait_until
 
-httpx = pytest.importorskip("httpx")
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
-pytest.importorskip("python_multipart")
-pytest.importorskip("prometheus_client")
-
-from nonproj.errors import ConfigError, FileError  # noqa: E402
-from nonproj.server import accepting, connections  # noqa: E402
-from nonproj.server.accepting import Listener, OncePerMinute, bind  # noqa: E402
-from nonproj.server.connections import LEAST_FILES, allow_files  # noqa: E402
-from nonproj.server.library import Server, configuration  # noqa: E402
+from nonproj.errors import ConfigError, FileError
+from nonproj.server import accepting, connections
+from nonproj.server.accepting import Listener, OncePerMinute, bind
+from nonproj.server.connections import LEAST_FILES, allow_files
+from nonproj.server.library import Server, configuration
 
 FLOOD = 3000
 """Number of connections of a flood: more than there may be open files, and than the system's queue holds."""

@@ -11,8 +11,6 @@ from toy import sentences, treebank
 from nonproj.trees.crossing import nonprojective
 
 pytest.importorskip("selenium")
-pytest.importorskip("starlette")
-pytest.importorskip("uvicorn")
 
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402

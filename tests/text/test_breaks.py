@@ -17,13 +17,7 @@ from nonproj.text.segmenter import Segmenter
 
 GOLDEN = str(Path(__file__).resolve().parents[1] / "golden" / "model.nonproj")
 TITLE = "Indkaldelse til møde\nMødet holdes mandag. Vi ses.\n\nAgenda\n 1 Velkommen\n"
-BROKEN = [
-    "Indkaldelse til møde",
-    "Mødet holdes mandag .",
-    "Vi ses .",
-    "Agenda",
-    "1 Velkommen",
-]
+BROKEN = ["Indkaldelse til møde", "Mødet holdes mandag .", "Vi ses .", "Agenda", "1 Velkommen"]
 """Its sentences if line breaks end them."""
 
 

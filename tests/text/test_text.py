@@ -428,7 +428,6 @@ def test_what_segments_is_said(trained):
 
 ONE_WORD = "1\ta\t_\tN\tNC\t_\t0\tROOT\t_\t_\n\n"
 TRICKY = {
-    "Det koster 10.000 kr. pr. mand.": "Det koster 10.000 kr. pr. mand .",
     "Vi ses kl. 10.30. Han gik.": "Vi ses kl. 10.30 .|Han gik .",
     "Hr. Hansen ser 3,5 inkl. moms": "Hr. Hansen ser 3,5 inkl. moms",
     "God #jul @peter, ;-) dvs.": "God #jul @peter , ;-) dvs.",
@@ -514,8 +513,6 @@ def test_a_mark_that_begins_a_paragraph_belongs_to_it(mark):
 @pytest.mark.parametrize(
     ("text", "abbreviations"),
     [
-        ("Kundenr. 123 er lukket.", ["Kundenr."]),
-        ("Se sagsnr. 2020-1.", ["sagsnr."]),
         ("Vores CVR-nr. 12345678 er nyt.", ["CVR-nr."]),
         ("Fru. Hansen kom.", ["Fru."]),
         ("Det varer min. 5 dage.", ["min."]),

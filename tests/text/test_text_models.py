@@ -19,7 +19,6 @@ from nonproj.io import conll
 from nonproj.linear.logistic import LogisticOptions, fit
 from nonproj.networks.context import ContextWeights
 from nonproj.networks.hyperparameters import SENTENCES
-from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text import sentence_network_learning
@@ -30,14 +29,7 @@ from nonproj.text.multiword import Multiwords
 from nonproj.text.segmenter import Segmenter
 from nonproj.text.sentence_features import N_FEATURES, N_STATES, sentence_examples
 from nonproj.text.sentence_network import N_ROWS, PieceNodes, SentenceNetwork, nodes_of, sums_of
-from nonproj.text.sentence_network_learning import (
-    BITS,
-    EndExamples,
-    TrainableSentenceNetwork,
-    joined,
-    learn_sentence_network,
-    network_examples,
-)
+from nonproj.text.sentence_network_learning import BITS, EndExamples, TrainableSentenceNetwork, joined, network_examples
 from nonproj.text.sentences import SentenceModel, score_ends
 from nonproj.text.token_table import PADDING, TokenTable, token_table
 from nonproj.text.tokens import SOMETIMES, TokenModel, token_examples, tokenize
@@ -151,17 +143,6 @@ def test_improbable_beginnings_are_given_up(seed, monkeypatch):
     assert not (scores == 0).any()
 
 
-def test_sentences_are_chosen_by_their_probability():
-    """After each token a sentence ends with probability 0.4: one of ten tokens is never the best, as costs show."""
-    layout = lay_out("a " * 10)
-    table, usage = TokenTable(*token_table(layout, layout.start, layout.end)), Usage(*(np.zeros(1 << 6, np.uint8),) * 3)
-    weights, threshold = np.zeros(1 << 8, np.float32), float(np.log(0.6 / 0.4))
-    many = score_ends(table, SentenceModel(usage, weights, threshold), 0.0)
-    few = score_ends(table, SentenceModel(usage, weights, threshold), 0.9)
-    assert (many > 0).all() and (few > 0).sum() == 1
-    np.testing.assert_allclose(few[:-1], -threshold, rtol=1e-5)
-
-
 def test_the_twin_sees_abbreviations():
     for text in ("e.g.", "U.S.A", "(i.e.,", "U.S.-led", "a.b..", "a.(b."):
         assert lay_out(text).flags.tolist() == [16] and naive.DOTTED.fullmatch(text), text
@@ -185,25 +166,12 @@ def test_training_equals_the_twin(first):
     np.testing.assert_allclose(found, weights, rtol=1e-3, atol=1e-4)
 
 
-def test_frequent_features_are_learnt_before_rare_ones():
-    """Each example has a feature of its own; the shared ones weigh more where they are learnt first."""
-    random = np.random.default_rng(6)
-    gold = np.arange(200) % 2 == 0
-    rows = np.stack([gold + 0, random.permutation(200) + 2], axis=1).astype(np.int32)
-    options = (LogisticOptions(8, 6, 0.1, first) for first in (0, 1))
-    both, staged = (fit(rows, gold.astype(np.uint8), each, np.random.default_rng(0)) for each in options)
-    assert abs(staged[:2]).min() > 1.3 * abs(both[:2]).max()
-
-
 def test_capitalization_is_counted():
-    raw = raw_text(
-        [
-            [
-                [SurfaceToken("En", True), SurfaceToken("hund", True)],
-                [SurfaceToken("Hund", True), SurfaceToken("En", True)],
-            ]
-        ]
-    )
+    sentences = [
+        [SurfaceToken("En", True), SurfaceToken("hund", True)],
+        [SurfaceToken("Hund", True), SurfaceToken("En", True)],
+    ]
+    raw = raw_text([sentences])
     layout = lay_out(raw.text)
     start, end = spans(layout, raw.token_ends)
     counts = letter_case(TokenTable(*token_table(layout, start, end)), raw.sentence_ends[end - 1], 1 << 10)
@@ -219,28 +187,23 @@ ADDRESSES = {
     "<jane.doe@mail.example.org>": ["<", "jane.doe@mail.example.org", ">"],
     "a@b.": ["a@b", "."],
     "@home": ["@", "home"],
-    "a@": ["a", "@"],
     "awww.b": ["awww", ".", "b"],
     "a//b": ["a", "//", "b"],
     "(report.docx),": ["(", "report.docx", ")", ","],
     "my-archive_2.tar.gz.": ["my-archive_2.tar.gz", "."],
     "bbc.co.uk/news?a=1.": ["bbc.co.uk/news?a=1", "."],
     "now...Amazon.com's": ["now", "...", "Amazon.com", "'", "s"],
-    "end.The": ["end", ".", "The"],
     "com.": ["com", "."],
     ".com": [".", "com"],
-    "C++,": ["C++", ","],
     "C#/F#": ["C#", "/", "F#"],
     "(.NET)": ["(", ".NET", ")"],
     "ASP.NET": ["ASP.NET"],
     "a++": ["a", "++"],
     "abc#": ["abc", "#"],
     "x.net.y": ["x.net", ".", "y"],
-    "(jane.doe+x@mail.example.org)": ["(", "jane.doe+x@mail.example.org", ")"],
     "o'neil%sales-7@a.org,": ["o'neil%sales-7@a.org", ","],
     "'+b=c@a.org'": ["'", "+", "b=c@a.org", "'"],
     "a/b&c_d@x.org": ["a", "/", "b&c_d@x.org"],
-    "(F.3d),": ["(", "F.3d", ")", ","],
     "L.Ed.2d": ["L.Ed.2d"],
     "App.4th.": ["App.4th", "."],
     "F.3days": ["F", ".", "3", "days"],
@@ -287,9 +250,9 @@ def test_words_that_are_not_parts_of_the_token():
 
 
 def test_long_paragraphs_are_cut_into_pieces_that_overlap():
-    """A paragraph of five pieces, one that just is a single piece, and one of two."""
+    """A paragraph of three pieces, one that just is a single piece, and one of two."""
     random, network = np.random.default_rng(0), random_network(0)
-    words = [[str(random.choice(["a", "bb", "Ab", "1", "?!"])) for _ in range(n)] for n in (800, 192, 193, 1)]
+    words = [[str(random.choice(["a", "bb", "Ab", "1", "?!"])) for _ in range(n)] for n in (400, 192, 193, 1)]
     text = "\n\n".join(" ".join(each) for each in words)
     layout = lay_out(text)
     usage = Usage(*(random.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
@@ -299,7 +262,7 @@ def test_long_paragraphs_are_cut_into_pieces_that_overlap():
     expected = naive.sums_of_places(pairs, *twin_of(usage), network)
     for t, sums in enumerate(expected):
         assert found[PADDING + t].tolist() == (sums or [0.0] * 8)
-    assert len(expected) == len(found) - 2 * PADDING == 1186 and np.abs(found).max() > 0.1
+    assert len(expected) == len(found) - 2 * PADDING == 786 and np.abs(found).max() > 0.1
 
 
 def draw_learner(seed: int, **changes: int):
@@ -359,27 +322,6 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
                 table[place] += change
                 sides.append(value(*tables))
             assert gradient[place] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)
-
-
-def test_rows_of_the_network_take_one_step_of_adagrad_each(monkeypatch):
-    """By the sum of the gradients of their tokens; rows that are left out everywhere do not move."""
-    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    learner, *_ = draw_learner(0)
-    rows = learner.layers.rows.table
-    before, steps = rows.copy(), Learner(learner, [np.arange(3)], np.random.default_rng)
-    ((gradient, moved),) = steps.step(np.arange(3)).rows
-    assert len(set(moved.row.tolist())) == len(moved.row)
-    squares = 1e-4 + np.square(gradient).mean(axis=1, keepdims=True)
-    change = (rows - before)[moved.row]
-    np.testing.assert_allclose(change, 0.05 * gradient / np.sqrt(squares), rtol=1e-2, atol=1e-5)
-    assert 0 < np.count_nonzero((rows == before).all(axis=1)) < 256
-
-
-def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
-    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    seen, examples = [], draw_learner(0)[0].examples
-    learn_sentence_network(examples, 3, np.random.default_rng(0), lambda steps, name: seen.append(name) or steps)
-    assert seen == [f"network of sentences {number}" for number in range(1, 3 * 10 + 1)]
 
 
 @pytest.mark.parametrize("lines", [False, True])

@@ -132,12 +132,6 @@ def test_the_lexicon_is_asked_in_linear_time(size):
 # -- words with blanks -------------------------------------------------------------------------------------------------
 
 
-def test_words_with_blanks_are_found(with_blanks):
-    assert forms(with_blanks, "gia đình ở thành phố là thành và phố vị.") == [
-        ["gia đình", "ở", "thành phố", "là", "thành", "và", "phố", "vị", "."]
-    ]
-
-
 def test_a_word_may_be_on_two_lines(with_blanks):
     """Its form has one blank, and the text can be restored."""
     text = "và gia vị ở là nhà và thành\nphố là cơ quan nhà vị\ngia đình."

@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from nonproj.scoring.encoders import onnx_writer
 from nonproj.scoring.encoders.architecture import ARRAYS, read_folder
 from nonproj.scoring.encoders.graph import INPUT, OUTPUT, write_graph
-from nonproj.scoring.encoders.quantisation import block_size, embeddings_of, quantise, quantised_blocks
+from nonproj.scoring.encoders.quantisation import quantise, quantised_blocks
 
 
 def test_varints_are_those_of_protobuf():
@@ -92,21 +92,6 @@ def test_rounding_errs_by_half_a_step_at_most(seed):
     blocks = matrix.reshape(2, 3, 2, size)
     assert (np.abs(found - blocks) <= scale[..., None] * 0.5001).all()
     assert np.allclose(scale, np.abs(blocks).max(axis=-1) / 127)
-
-
-def test_rows_of_tables_are_restored():
-    table = np.random.default_rng(1).normal(size=(50, 7)).astype(np.float32)
-    rows = np.array([3, 3, 49, 0])
-    stored, scale = quantised_blocks(table, 7)
-    found = embeddings_of({"words_bytes": stored, "words_scale": scale}, rows)
-    assert np.abs(found - table[rows]).max() <= scale.max() / 1.99
-
-
-@pytest.mark.parametrize(
-    ("length", "size"), [(16, 16), (48, 16), (96, 32), (192, 64), (384, 128), (768, 128), (1024, 128)]
-)
-def test_sizes_of_blocks(length, size):
-    assert block_size(length) == size
 
 
 def test_quantised_arrays_are_a_quarter(tmp_path):

@@ -77,14 +77,6 @@ def test_vectors_follow_the_definition(folder):
         assert np.abs(found - expected(encoder, twin, words)).max() <= 1e-5
 
 
-def test_some_sentences_have_several_windows(folder):
-    """Windows are covered by the comparisons with the definition."""
-    encoder = make(folder)
-    cuts = encoder.pieces.cut(encoders.SENTENCES)
-    assert [cut.lengths.sum() > encoder.limit for cut in cuts[-2:]] == [True, True]
-    assert cuts[-1].lengths.max() > encoder.limit
-
-
 def test_words_that_are_cut_are_named_in_the_log(folder, caplog):
     encoder = make(folder)
     with caplog.at_level("WARNING", "nonproj"):

@@ -6,14 +6,12 @@ import json
 import random
 
 import encoders
-import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
 from nonproj.errors import ModelError
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.pieces import Pieces
-from nonproj.scoring.encoders.session import Encoder
 from nonproj.scoring.encoders.tokenizer import names, parse
 from nonproj.scoring.encoders.trimming import trim, trimmed
 
@@ -62,16 +60,6 @@ def test_kept_pieces_are_those_of_the_definition(name):
     for limit in range(len(own) - 2, len(own) + len(others) + 3):
         expected = own | special | single | lowest | set(others[: max(0, limit - len(own))])
         assert trim(text, own, limit)[1].tolist() == sorted(expected)
-
-
-@pytest.mark.parametrize("name", BOTH)
-def test_vectors_of_kept_pieces_are_the_same(name, tmp_path):
-    architecture, arrays, text, _ = read_folder(encoders.write_folder(tmp_path, name))
-    small, kept = trim(text, used(text, TREEBANK), 0)
-    assert len(kept) < architecture.pieces
-    trimmed = Encoder(architecture._replace(pieces=len(kept)), arrays | {"words": arrays["words"][kept]}, small)
-    whole = Encoder(architecture, arrays, text)
-    assert all(map(np.array_equal, trimmed.vectors(TREEBANK), whole.vectors(TREEBANK)))
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -7,7 +7,7 @@ that are not annotated are never suspicious.  Its score is the sum
     margin / typical margin + log-odds of the confidence + VARIATION * share of the other annotation
 
 where the typical margin is the median of its kind in the treebank, and the confidence, only known for heads, is the
-probability that the annotated head is wrong.  The weights were chosen on planted errors: ``research/results/audit.md``.
+probability that the annotated head is wrong.  The weights were chosen on planted errors: ``research/history.md``.
 """
 
 from __future__ import annotations

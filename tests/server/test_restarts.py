@@ -1,4 +1,4 @@
-"""Restarts with sockets passed by a service manager, and notifications to it, without a lost request."""
+"""Restarts with sockets passed by a service manager, and reloaded models, without a lost request."""
 
 from __future__ import annotations
 
@@ -16,16 +16,13 @@ import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
-from command import ROOT, heed, processor_seconds
+from command import ROOT, heed, processor_seconds, running
 from serving import DATA, GOLDEN, HTTP, Stream, put, said, serving, wait_until
 
 from nonproj.errors import ConfigError
 from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
-
-httpx = pytest.importorskip("httpx")
-for library in ("starlette", "uvicorn", "python_multipart", "prometheus_client"):
-    pytest.importorskip(library)
 
 get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
@@ -37,7 +34,7 @@ PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
 
 
 @contextlib.contextmanager
-def started(path: Path, sockets: list[socket.socket], count: str = "", **variables: str) -> Iterator[subprocess.Popen]:
+def started(path: Path, sockets: list[socket.socket], **variables: str) -> Iterator[subprocess.Popen]:
     """A server to which sockets are passed, as systemd does."""
 
     def arrange() -> None:
@@ -48,7 +45,7 @@ def started(path: Path, sockets: list[socket.socket], count: str = "", **variabl
             os.dup2(copy, FIRST_DESCRIPTOR + number)
 
     inherited = [FIRST_DESCRIPTOR + number for number in range(len(sockets))]
-    command = ["sh", "-c", PASSING, "sh", count or str(len(sockets))]
+    command = ["sh", "-c", PASSING, "sh", str(len(sockets))]
     command += [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "1"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | variables
     options = {"preexec_fn": arrange, "pass_fds": inherited, "stderr": subprocess.PIPE, "text": True}
@@ -142,16 +139,9 @@ def test_a_socket_for_both_versions_of_the_protocol_knows_its_address(path):
     assert HostCheck(None).problem(scope | {"server": ("::ffff:192.0.2.8", 8001)})[0] == 421
 
 
-@pytest.mark.parametrize(
-    ("count", "message"),
-    [
-        pytest.param("two", "nonproj: LISTEN_FDS: 'two' is not a number of sockets\n", marks=pytest.mark.thorough),
-        pytest.param("-1", "nonproj: LISTEN_FDS: '-1' is not a number of sockets\n", marks=pytest.mark.thorough),
-        ("1", "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"),
-    ],
-)
-def test_what_cannot_be_served_is_refused_in_one_line(path, count, message):
-    with socket.socket() as unconnected, started(path, [unconnected], count) as process:
+def test_what_cannot_be_served_is_refused_in_one_line(path):
+    with socket.socket() as unconnected, started(path, [unconnected]) as process:
+        message = "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"
         assert process.stderr.read() == message
         assert process.wait(60) == 2
 
@@ -198,5 +188,156 @@ def test_the_service_manager_is_told_what_the_server_does(path, tmp_path):
 
 def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "none"))
-    notify("READY=1")
+    with caplog.at_level("WARNING", "nonproj"):
+        notify("READY=1")
     assert "cannot notify the service manager" in caplog.text
+
+
+get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
+
+
+def answer_of(model: Path) -> str:
+    """The answer of a server that has just been started with a model."""
+    with serving(model) as server:
+        return post(f"{server.url}/process", data=DATA).text
+
+
+# -- reloading ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_reload_changes_the_answers_and_loses_none(path, other):
+    with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
+        stream.wait_for(20)
+        workers = set(running(server.process.pid))
+        put(other, path)
+        stream.wait_for(20)
+        before = len(stream.answers)
+        server.process.send_signal(signal.SIGHUP)
+        while not said(server, "serving the reloaded toy"):
+            state = get(f"{server.url}/health")
+            assert (state.status_code, state.json()["status"]) == (200, "ok")
+        wait_until(lambda: set(running(server.process.pid)) & workers == {server.process.pid}, server)
+        stream.wait_for(20)
+        metrics = get(f"{server.url}/metrics").text
+    old, new = stream.answers[0], stream.answers[-1]
+    assert old.startswith("{") and new.startswith("{")
+    assert old != new and "second" in new
+    assert set(stream.answers) == {old, new}
+    assert set(stream.answers[:before]) == {old}, "the file alone changes nothing"
+    assert 'nonproj_reloads_total{result="succeeded"} 1.0' in metrics
+
+
+@pytest.mark.thorough
+def test_a_broken_model_leaves_the_old_one_serving(path, other):
+    with serving(path) as server, Stream(server.url) as stream:
+        for broken in (b"", GOLDEN.read_bytes()[:5000], b"nonsense" * 1000, None):
+            path.unlink(missing_ok=True)
+            if broken is not None:
+                path.write_bytes(broken)
+            failed = said(server, "reloading failed")
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda failed=failed: said(server, "reloading failed") > failed, server)
+            assert get(f"{server.url}/health").status_code == 200
+            stream.wait_for(4)
+        assert len(set(stream.answers)) == 1
+        lines = [message for message in server.messages if "reloading failed" in message]
+        assert all(f"still serving the models loaded before: {path}: " in line for line in lines)
+        assert not said(server, "Traceback")
+        put(other, path)
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: said(server, "serving the reloaded toy"), server)
+        stream.wait_for(10)
+    assert len(set(stream.answers)) == 2
+
+
+@pytest.mark.thorough
+def test_the_last_of_many_reloads_wins(path, other):
+    """Signals at the start and during a reload are not forgotten, and do not add up."""
+    with serving(path) as server, Stream(server.url) as stream:
+        stream.wait_for(2)
+        for number in range(10):
+            put(other if number % 2 else GOLDEN, path)
+            server.process.send_signal(signal.SIGHUP)
+            time.sleep(0.01)
+        wanted = answer_of(other).replace('"other"', '"toy"')
+        wait_until(lambda: stream.answers[-1] == wanted, server)
+    assert len(set(stream.answers)) == 2
+    assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
+
+
+@pytest.mark.thorough
+def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
+    with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
+        old = set(running(server.process.pid))
+        put(other, path)
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: set(running(server.process.pid)) - old, server)
+        for pid in set(running(server.process.pid)) - old:
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: said(server, "reloading failed"), server)
+        assert said(server, "still serving the models loaded before: a worker process died while loading the models")
+        stream.wait_for(10)
+        wait_until(lambda: set(running(server.process.pid)) == old, server)
+    assert len(set(stream.answers)) == 1
+
+
+@pytest.mark.thorough
+def test_a_signal_during_the_start_is_obeyed_when_the_server_is_ready(path):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "0"]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "loading toy ...\n"
+        process.send_signal(signal.SIGHUP)
+        lines = [process.stderr.readline() for _ in range(3)]
+        process.terminate()
+        rest = process.communicate()[1]  # to its end: the server's last message needs an open pipe
+    assert sorted(line.split(" at ")[0].strip() for line in lines) == [
+        "reloading toy ...",
+        "serving the reloaded toy",
+        "serving toy",
+    ]
+    assert process.returncode == 0 and rest.endswith("stopped\n")
+
+
+@pytest.mark.thorough
+def test_memory_does_not_grow_with_reloads(path):
+    """Neither processes nor open files, nor copies of models remain."""
+    with serving(path) as server:
+
+        def reload() -> tuple[int, int]:
+            count = said(server, "serving the reloaded toy")
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: said(server, "serving the reloaded toy") > count, server)
+            wait_until(lambda: len(running(server.process.pid)) == 2, server)
+            pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
+            return len(os.listdir(f"/proc/{server.process.pid}/fd")), pages * os.sysconf("SC_PAGE_SIZE")
+
+        first = [reload() for _ in range(3)][-1]
+        last = [reload() for _ in range(8)][-1]
+        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first[0], server)
+    assert last[1] < first[1] + 8 * GOLDEN.stat().st_size
+
+
+@pytest.mark.thorough
+def test_a_closed_terminal_stops_the_server(path):
+    controller, terminal = os.openpty()
+
+    def take_terminal() -> None:
+        heed()
+        os.setsid()
+        import fcntl
+        import termios
+
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+    command = [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "0"]
+    options = {"stdin": terminal, "stdout": terminal, "stderr": subprocess.PIPE, "preexec_fn": take_terminal}
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environment, text=True, **options) as process:
+        os.close(terminal)
+        assert process.stderr is not None
+        assert any(line.startswith("serving") for line in iter(process.stderr.readline, ""))
+        os.close(controller)
+        assert process.stderr.read().endswith("stopped\n")
+    assert process.returncode == 0
