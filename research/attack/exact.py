@@ -297,10 +297,6 @@ class _Draw:
         """One of the items."""
         return items[self.rng.integers(len(items))]
 
-    def number(self) -> float:
-        """A standard normal number."""
-        return float(self.rng.normal())
-
     def scores(self, shape: Any) -> np.ndarray:
         """Scores: continuous, or small integers, which tie, or each of its own scale, of 23 powers of ten."""
         if self.mixed and not self.integers:

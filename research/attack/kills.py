@@ -57,8 +57,7 @@ class Kills(Lane):
 
     def case(self, rng: random.Random, number: int) -> str:
         """Kill something once."""
-        forked = (self._train, self._train, self._train, self._parse, self._parse, self._parse, self._twice)
-        forked += (self._resume, self._resume)
+        forked = (*[self._train] * 4, *[self._parse] * 3, *[self._resume] * 2)
         kind = rng.choice((self._jobs, self._worker, self._resume_jobs) if rng.random() < 0.05 else forked)
         try:
             return kind(rng)
@@ -70,32 +69,21 @@ class Kills(Lane):
 
     def _train(self, rng: random.Random) -> str:
         """Kill a training, which the next case resumes; when it is complete, its weights are those of a calm one."""
-        number = rng.choice(NUMBERS)
-        ended = call(_TRAIN, self.work, signals=[(rng.uniform(0, 1.1 * self.seconds["train"]), number)])
-        self._check_left(ended, number, {"new.nonproj", "new.nonproj.checkpoint"})
+        signals = [(rng.uniform(0, 1.1 * self.seconds["train"]), rng.choice(NUMBERS))]
+        if rng.random() < 0.25:  # interrupted, and killed while it stops
+            signals = [(signals[0][0], signal.SIGINT), (rng.choice((0.0, 0.01, 0.1)), rng.choice(NUMBERS[2:]))]
+        ended = call(_TRAIN, self.work, signals=signals)
+        self._check_left(ended, signals[-1][1], {"new.nonproj", "new.nonproj.checkpoint"})
         for path in self.work.glob("new.nonproj*"):
             Model.load(path, verified=True)
-        if ended.code == 0:
-            self._check_weights()
-            self._reset()
-            return "training had ended before"
-        if rng.random() < 0.2:
+        done = ended.code == 0
+        if not done and rng.random() < 0.2:
             require(call(_TRAIN, self.work).code == 0, "resuming fails")
+        if done or (self.work / "new.nonproj").exists():
             self._check_weights()
             self._reset()
-        return f"training, {signal.Signals(number).name}"
-
-    def _twice(self, rng: random.Random) -> str:
-        """Interrupt a training twice."""
-        delay = rng.uniform(0, self.seconds["train"])
-        pauses = [(delay, signal.SIGINT), (rng.choice((0.0, 0.01, 0.1)), rng.choice(NUMBERS[2:]))]
-        ended = call(_TRAIN, self.work, signals=pauses)
-        self._check_left(ended, pauses[1][1], {"new.nonproj", "new.nonproj.checkpoint"})
-        for path in self.work.glob("new.nonproj*"):
-            Model.load(path, verified=True)
-        if ended.code == 0:
-            self._reset()
-        return "training, two signals"
+        names = " and ".join(signal.Signals(number).name for _, number in signals)
+        return "training had ended before" if done else f"training, {names}"
 
     def _check_weights(self) -> None:
         calm, resumed = Model.from_bytes(self.expected["new.nonproj"]), Model.load(self.work / "new.nonproj")
@@ -124,14 +112,19 @@ class Kills(Lane):
 
     def _resume_jobs(self, rng: random.Random) -> str:
         """Kill a parsing with --resume and two worker processes, and resume it with as many, or with one."""
-        process = spawn([*_RESUME, "--jobs", "2"], self.work)
-        time.sleep(rng.uniform(0.0, 6.0))
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(rng.choice(NUMBERS))
-        collect(process)
-        check_gone(process.pid)
+        self._stopped([*_RESUME, "--jobs", "2"], rng)
         ended = collect(spawn([*_RESUME, "--jobs", str(rng.choice((1, 2)))], self.work))
         return self._check_resumed(ended, "parsing with --resume --jobs 2")
+
+    def _stopped(self, words: list[str], rng: random.Random) -> tuple[Ended, int]:
+        """Kill a command in a new interpreter, whose workers have to end, too; return its end, and the signal."""
+        process, number = spawn(words, self.work), rng.choice(NUMBERS)
+        time.sleep(rng.uniform(0.0, 6.0))
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+        ended = collect(process)
+        check_gone(process.pid)
+        return ended, number
 
     def _check_resumed(self, ended: Ended, what: str) -> str:
         require(ended.code == 0, f"resuming fails: {ended.error[-1500:]}")
@@ -141,15 +134,8 @@ class Kills(Lane):
         return what
 
     def _jobs(self, rng: random.Random) -> str:
-        """Kill a parsing with two worker processes, which have to end, too."""
-        number = rng.choice(NUMBERS)
-        process = spawn([*_PARSE, "--jobs", "2"], self.work)
-        time.sleep(rng.uniform(0.0, 6.0))
-        with contextlib.suppress(ProcessLookupError):
-            process.send_signal(number)
-        ended = collect(process)
-        check_gone(process.pid)
-        return self._check_parse(ended, number, "parsing with --jobs 2")
+        """Kill a parsing with two worker processes."""
+        return self._check_parse(*self._stopped([*_PARSE, "--jobs", "2"], rng), "parsing with --jobs 2")
 
     def _worker(self, rng: random.Random) -> str:
         """Kill workers of a parsing with two worker processes, which has to succeed."""

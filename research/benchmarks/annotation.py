@@ -5,8 +5,7 @@
 A server runs in a process of its own, as for an annotator.  In sentences of about 40 words of the treebank, heads are
 dropped on words at random: each drop is a decision, the rest of the tree is decoded again under all decisions so far,
 and the edit is in the journal before the answer.  The time is that from the request to the whole answer, in
-milliseconds, on one connection; on a machine that has other work, the processor time of the server says more.  The
-large file has 10,000 sentences, the treebank's, repeated.
+milliseconds, on one connection.  The large file has 10,000 sentences, the treebank's, repeated.
 """
 
 from __future__ import annotations
@@ -58,11 +57,6 @@ class Server:
         text = response.read()
         return response.status, json.loads(text), 1000 * (time.perf_counter() - start)
 
-    def processor(self) -> float:
-        """Return the processor milliseconds of the server's threads so far (Linux)."""
-        tasks = Path(f"/proc/{self.live.process.pid}/task").glob("*/schedstat")
-        return sum(int(task.read_text().split()[0]) for task in tasks) / 1e6
-
     def end(self) -> None:
         """End the process."""
         self.connection.close()
@@ -70,7 +64,7 @@ class Server:
 
 
 def drops(server: Server, count: int, chance: random.Random) -> np.ndarray:
-    """Return the milliseconds of some accepted drops, and those of the server's processor time, (count, 2).
+    """Return the milliseconds of some accepted drops.
 
     Before them are others, in which what is needed is loaded.
     """
@@ -78,17 +72,16 @@ def drops(server: Server, count: int, chance: random.Random) -> np.ndarray:
     chosen = [i for i, n in enumerate(lengths) if SHORTEST <= n <= LONGEST]
     if not chosen:
         raise SystemExit(f"the treebank has no sentence of {SHORTEST} to {LONGEST} words")
-    found: list[tuple[float, float]] = []
+    found: list[float] = []
     for i in cycle(chosen):
         sentence = server.ask(f"sentence/{i}")[1]
         words = chance.sample(range(1, len(sentence["words"]) + 1), 8)
         for word in words:
             head = chance.choice([h for h in range(len(sentence["words"]) + 1) if h != word])
             edit = {"version": sentence["version"], "edit": {"op": "head", "word": word, "head": head}}
-            before = server.processor()
             status, answer, milliseconds = server.ask(f"sentence/{i}", edit)
             if status == 200:
-                found.append((milliseconds, server.processor() - before))
+                found.append(milliseconds)
                 sentence = answer["sentence"]
         if len(found) >= count + WARM_UP:
             return np.array(found[WARM_UP : WARM_UP + count])
@@ -130,11 +123,9 @@ def main() -> None:
                 times = drops(server, options.drops, random.Random(1))
             finally:
                 server.end()
-            line = f"{Path(model).name}: {len(times)} drops, {SHORTEST} to {LONGEST} words: "
-            for name, column in (("from request to answer", 0), ("processor time", 1)):
-                p50, p99 = np.percentile(times[:, column], [50, 99])
-                line += f"{name}: p50 {p50:.1f} ms, p99 {p99:.1f} ms; "
-            sys.stdout.write(f"{line.removesuffix('; ')}\n")
+            p50, p99 = np.percentile(times, [50, 99])
+            line = f"{Path(model).name}: {len(times)} drops, {SHORTEST} to {LONGEST} words"
+            sys.stdout.write(f"{line}: p50 {p50:.1f} ms, p99 {p99:.1f} ms\n")
         opened, listed = opening(texts, folder)
     sys.stdout.write(f"{LARGE} sentences: {opened:.2f} s of processor time to open, {listed:.2f} s to list\n")
 

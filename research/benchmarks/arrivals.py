@@ -20,10 +20,10 @@ import sys
 import time
 from collections.abc import Sequence
 from itertools import cycle, islice
-from pathlib import Path
 from typing import NamedTuple
 
 import httpx
+import numpy as np
 
 from nonproj.io import conll
 from research.attack.live import Live
@@ -36,10 +36,9 @@ ANSWER_SECONDS = 90.0
 
 
 class Arrival(NamedTuple):
-    """A request: when it was to arrive, when it was sent and answered, its status (0 if none), and its words."""
+    """A request: when it was to arrive and was answered, its status (0 if none), and its words."""
 
     due: float
-    sent: float
     answered: float
     status: int
     words: int
@@ -56,7 +55,6 @@ class Row(NamedTuple):
     p99: float
     refused: int
     lost: int
-    latest: float
 
 
 def requests_of(path: str, count: int, seed: int = 1) -> list[str]:
@@ -69,27 +67,13 @@ def requests_of(path: str, count: int, seed: int = 1) -> list[str]:
     return ["\n".join(islice(endless, count)) for _ in range(200)]
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the smallest value that at least this share of the values does not exceed; NaN without values.
-
-    Examples
-    --------
-    >>> percentile([4.0, 1.0, 3.0, 2.0], 0.5), percentile([4.0, 1.0, 3.0, 2.0], 0.95)
-    (2.0, 4.0)
-    """
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
-
-
 def row_of(arrivals: Sequence[Arrival], seconds: float) -> Row:
     """Return the figures of requests that were to arrive within this time.
 
     Examples
     --------
-    >>> arrivals = [Arrival(0.0, 0.5, 2.0, 200, 9), Arrival(1.0, 1.0, 1.5, 503, 9), Arrival(1.0, 1.0, 3.0, 0, 9)]
-    >>> row = row_of(arrivals, 3.0)
-    >>> row.offered, row.words, row.p50, row.refused, row.lost, row.latest
-    (1.0, 3.0, 2.0, 1, 1, 0.5)
+    >>> row_of([Arrival(0.0, 2.0, 200, 9), Arrival(1.0, 1.5, 503, 9), Arrival(1.0, 3.0, 0, 9)], 3.0)[2:]
+    (3.0, 2.0, 2.0, 2.0, 1, 1)
     """
     answered = [each for each in arrivals if each.status == 200]
     times = [each.answered - each.due for each in answered]
@@ -98,10 +82,9 @@ def row_of(arrivals: Sequence[Arrival], seconds: float) -> Row:
         len(arrivals) / seconds,
         len(answered) / lasted,
         sum(each.words for each in answered) / lasted,
-        *(percentile(times, share) for share in (0.5, 0.95, 0.99)),
+        *np.quantile(times or [math.nan], (0.5, 0.95, 0.99), method="inverted_cdf").tolist(),
         sum(each.status == 503 for each in arrivals),
         sum(each.status not in (200, 503) for each in arrivals),
-        max(each.sent - each.due for each in arrivals),
     )
 
 
@@ -132,27 +115,12 @@ async def arrive(
 
 
 async def _ask(client: httpx.AsyncClient, text: str, due: float) -> Arrival:
-    sent = time.monotonic()
     try:
         fields = {"data": text, "input": "horizontal", "parser": ""}
         status = (await client.post("/process", data=fields)).status_code
     except httpx.HTTPError:
         status = 0
-    return Arrival(due, sent, time.monotonic(), status, len(text.split()))
-
-
-def children_of(pid: int) -> list[int]:
-    """Return the process IDs of the children of a process."""
-    return [
-        int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()
-    ]
-
-
-def memory_of(pid: int) -> tuple[float, float]:
-    """Return the resident and the proportional memory of a process, in MiB."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
-    sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in lines)}
-    return sizes["Rss"], sizes["Pss"]
+    return Arrival(due, time.monotonic(), status, len(text.split()))
 
 
 async def run(options: argparse.Namespace) -> None:
@@ -169,12 +137,8 @@ async def run(options: argparse.Namespace) -> None:
             capacity = await capacity_of(client, texts, options.jobs, options.seconds / 2)
             write(f"{options.jobs} workers, {words:.0f} words per request on average\n")
             write(f"capacity: {capacity:.1f} requests/s, {capacity * words:,.0f} words/s\n")
-            for resident, proportional in map(memory_of, children_of(server.process.pid)):
-                write(f"worker: {resident:.0f} MiB resident, {proportional:.0f} MiB proportional\n")
-            write(
-                "\n| load | requests/s offered | answered | words/s | p50 | p95 | p99 | refused | lost | sent late |\n"
-            )
-            write("|---|---|---|---|---|---|---|---|---|---|\n")
+            write("\n| load | requests/s offered | answered | words/s | p50 | p95 | p99 | refused | lost |\n")
+            write("|---|---|---|---|---|---|---|---|---|\n")
             for seed, share in enumerate(options.shares):
                 arrivals = await arrive(client, texts, share * capacity, options.seconds, seed)
                 write(line_of(f"{share:g}", row_of(arrivals, options.seconds)))
@@ -205,12 +169,12 @@ def line_of(name: str, row: Row) -> str:
 
     Examples
     --------
-    >>> line_of("0.5", Row(10.0, 9.9, 1980.4, 0.1, 0.25, 0.3, 0, 0, 0.002))
-    '| 0.5 | 10.0 | 9.9 | 1,980 | 0.100 | 0.250 | 0.300 | 0 | 0 | 0.002 |\\n'
+    >>> line_of("0.5", Row(10.0, 9.9, 1980.4, 0.1, 0.25, 0.3, 0, 0))
+    '| 0.5 | 10.0 | 9.9 | 1,980 | 0.100 | 0.250 | 0.300 | 0 | 0 |\\n'
     """
     times = " | ".join(f"{value:.3f}" for value in (row.p50, row.p95, row.p99))
-    counts = f"{row.refused} | {row.lost} | {row.latest:.3f}"
-    return f"| {name} | {row.offered:.1f} | {row.requests:.1f} | {row.words:,.0f} | {times} | {counts} |\n"
+    rates = f"{row.offered:.1f} | {row.requests:.1f} | {row.words:,.0f}"
+    return f"| {name} | {rates} | {times} | {row.refused} | {row.lost} |\n"
 
 
 def main() -> int:

@@ -1,13 +1,10 @@
 """Non-projective arcs: precision, recall and F1 of this version beside earlier versions and other parsers.
 
-``measure`` parses test files with gold tags and from raw text.  The files of other parsers are added one by one:
-
-python -m research.experiments.crossing LANGUAGE INPUT PARSER GOLD PARSED
+``measure`` parses test files with gold tags and from raw text; rows of other parsers, which `add` has added, are kept.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -20,7 +17,7 @@ from nonproj.types import Sentence
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
 from research.experiments.raw import parsed
-from research.experiments.setting import ROOT, ExperimentSettings, model_file, treebank
+from research.experiments.setting import ExperimentSettings, model_file, treebank
 from research.experiments.store import Row, known, write_rows
 
 LANGUAGES = ("danish", "dutch", "basque", "greek", "turkish", "latin", "gothic", "uyghur", "wolof")
@@ -39,7 +36,7 @@ are in per cent.
 """The first lines of the page."""
 
 AFTER = """`python -m research.experiments crossing --languages all` measures this version again, and keeps the rows of
-other parsers, which `python -m research.experiments.crossing` adds. [History](../history.md) says how the costs of
+other parsers. [History](../history.md) says how the costs of
 crossed arcs were chosen, and what else was tried."""
 
 
@@ -105,21 +102,3 @@ def line_of(row: Row, language: str, parser: str) -> list[str]:
     shares.append(2 * right / (gold + predicted) if gold + predicted else None)
     figures = [*(percent(share, 1) for share in shares), *map(percent, (row["uas"], row["las"]))]
     return [language, parser, str(gold), *figures]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m research.experiments.crossing", description=__doc__.split("\n")[0])
-    parser.add_argument("language", choices=ALL)
-    parser.add_argument("input", choices=INPUTS)
-    parser.add_argument("parser", help="name of the parser in the table")
-    parser.add_argument("gold", type=Path)
-    parser.add_argument("parsed", type=Path)
-    given = vars(parser.parse_args(arguments))
-    files = given.pop("gold"), given.pop("parsed")
-    add(ROOT / "research" / "results", given, *files)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

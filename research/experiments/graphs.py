@@ -9,10 +9,9 @@ import io
 import logging
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from nonproj.components.base import RunOptions
-from nonproj.components.trainer import train
 from nonproj.evaluation.universal import ud_scores
 from nonproj.io import conll
 from nonproj.io.columns import DEPS
@@ -25,7 +24,7 @@ from nonproj.types import Sentence
 from research.experiments.layout import percent, table
 from research.experiments.provenance import publish
 from research.experiments.raw import parsed
-from research.experiments.setting import ExperimentSettings, configuration, development, treebank
+from research.experiments.setting import ExperimentSettings, configuration, development, trained_file, treebank
 from research.experiments.store import Row, read_rows, replace_rows
 from research.experiments.text import title_of
 
@@ -140,15 +139,13 @@ def collapsed(sentence: Sentence) -> str:
 def parser_file(setting: ExperimentSettings, language: str, graphs: GraphModel) -> Path:
     """Return the file of a parser with these graphs; train the parser if it is missing."""
     path = setting.models / f"{language}-graphs.nonproj"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if language == BUNDLED and language not in setting.files:
-            model = Model.load(located(DEFAULT))
-            model.add_component(GraphModel.name, graphs.state())
-        else:
-            sentences = list(conll.read(files(setting, language)[0], require_heads=True))
-            model = train(sentences, configuration(setting, language, "grandparent"), run=RunOptions(jobs=2))
-        model.save(path)
+    if language != BUNDLED or language in setting.files:
+        own = replace(setting, files={language: files(setting, language)})
+        return trained_file(path, own, language, configuration(own, language, "grandparent"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    model = Model.load(located(DEFAULT))
+    model.add_component(GraphModel.name, graphs.state())
+    model.save(path)
     return path
 
 

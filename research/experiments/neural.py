@@ -8,7 +8,7 @@ encoder of many languages: ``make train LANG=multilingual ENCODER=e5-small``.  W
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,8 +38,6 @@ OTHERS = "multilingual"
 
 MULTILINGUAL = "multilingual-grandparent-e5-small.nonproj"
 """The model whose encoder the others start from."""
-
-NO_CHANGES: Mapping[str, object] = {}
 
 TEXT, TREES = "neural.csv", "neural-trees.csv"
 COMPARED = ("UPOS", "UFeats", "UAS", "LAS", "MLAS")
@@ -76,10 +74,10 @@ over the same candidate arcs, of those compared.
 log = logging.getLogger("experiments")
 
 
-def measure(setting: ExperimentSettings, languages: Sequence[str], changes: Mapping[str, object] = NO_CHANGES) -> None:
+def measure(setting: ExperimentSettings, languages: Sequence[str]) -> None:
     """Measure treebanks one by one; write the page, with what was measured before, after each of them."""
     for language in languages:
-        model, test = encoder_model(setting, language, changes), treebank(setting, language)[1]
+        model, test = encoder_model(setting, language), treebank(setting, language)[1]
         log.info("neural, %s", language)
         facts = {"language": language, "encoder": encoder_of(language), "made": made(setting, language)}
         found = {TEXT: [facts | scores_of(model, test)]}
@@ -95,15 +93,8 @@ def encoder_of(language: str) -> str:
     return ENCODERS.get(language, OTHERS)
 
 
-def encoder_model(setting: ExperimentSettings, language: str, changes: Mapping[str, object] = NO_CHANGES) -> Path:
+def encoder_model(setting: ExperimentSettings, language: str) -> Path:
     """Return the file of a model with an encoder; if it is missing, train it.
-
-    Parameters
-    ----------
-    setting : ExperimentSettings
-    language : str
-    changes : mapping of str to value
-        Options, ``SECTION.NAME``, that are not the default ones.
 
     Raises
     ------
@@ -116,7 +107,7 @@ def encoder_model(setting: ExperimentSettings, language: str, changes: Mapping[s
         raise SystemExit(f"there is no {start}; create it with: make train LANG=multilingual ENCODER=e5-small")
     if not start.exists():
         fetched("data_scripts/fetch_encoder.py", setting.data, name)
-    options = {"encoder.folder": str(start), "confidence.share": 0.0, **changes}
+    options = {"encoder.folder": str(start), "confidence.share": 0.0}
     config = configuration(setting, language, PARTS).with_overrides(options)
     return trained_file(setting.models / f"{language}-{name}.nonproj", setting, language, config)
 

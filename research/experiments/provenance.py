@@ -2,7 +2,6 @@
 
     python -m research.experiments.provenance               # list the records that differ from this version
     python -m research.experiments.provenance --mark        # mark these pages
-    python -m research.experiments.provenance NAME          # record this version on a page whose figures still hold
 
 A record is a paragraph below the title of a page, or of one of its sections.  Nothing but the repository is read, and
 nothing trained, so `research/tests/test_provenance.py` finds stale pages at once.  Of the code, only the number
@@ -99,10 +98,6 @@ class Ingredients(NamedTuple):
         made = ", ".join(f"{name} {value}" for name, value in zip(NAMES, self, strict=True))
         changed = ", ".join(self.changed(now))
         return f"Made from: {made}." + (f"\n{EARLIER}: {changed}." if changed else "")
-
-
-UNKNOWN = Ingredients(*["unknown"] * len(NAMES))
-"""The record of figures that were made before there were records."""
 
 
 def digest(value: Any) -> str:
@@ -356,19 +351,13 @@ def publish(folder: Path, name: str, parts: Sequence[str], by_hand: str = "") ->
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line."""
-    known = sections()
     parser = argparse.ArgumentParser(
         prog="python -m research.experiments.provenance", description=__doc__.split("\n")[0]
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"record this version on: {', '.join(known)}")
     parser.add_argument("--mark", action="store_true", help="say on each page what has changed since it was made")
     parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     options = parser.parse_args(arguments)
-    for name in options.names:
-        if name not in known:
-            parser.error(f"unknown page {name}; choose from {', '.join(known)}")
-        stamp(options.root / known[name][0], name)
-    for name, (page, title, of) in known.items():
+    for name, (page, title, of) in sections().items():
         path = options.root / page
         found = recorded(path.read_text(encoding="utf-8"), title) if path.exists() else None
         if found is None:

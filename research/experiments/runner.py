@@ -12,7 +12,7 @@ import yaml
 
 from research.experiments.layout import languages
 from research.experiments.provenance import EXPERIMENTS as ORDER
-from research.experiments.provenance import UNKNOWN, of_experiment, recorded
+from research.experiments.provenance import of_experiment, recorded
 from research.experiments.setting import RANDOM, ExperimentSettings, fingerprint
 from research.experiments.store import Row, appearing, read_rows, stored, write_rows
 
@@ -60,7 +60,7 @@ def write_page(setting: ExperimentSettings, names: Sequence[str]) -> None:
             continue
         rows, papers = read_rows(path), PAPERS[name]
         now = of_experiment(name, setting)
-        made = now if name in names else recorded(before, experiment.TITLE) or UNKNOWN
+        made = now if name in names else recorded(before, experiment.TITLE) or now
         text += [f"## {experiment.TITLE}", made.line(now), *experiment.page(rows, papers), NOTES[name].strip()]
         covered = ", ".join(language.title() for language in languages(rows) if language != RANDOM)
         text.append(f"Sources: {papers['source']}; ours: [{name}.csv]({name}.csv), {covered}.")

@@ -20,13 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 pytest.importorskip("matplotlib")
 pytest.importorskip("highspy")
 
-from naive_trees import is_projective  # noqa: E402
 
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import Outcomes  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from research.experiments import __main__ as program  # noqa: E402
-from research.experiments import confidence, runner, store, table2, table3, text  # noqa: E402
+from research.experiments import confidence, runner, store, table2, text  # noqa: E402
 from research.experiments.setting import RANDOM, ExperimentSettings, development, treebank  # noqa: E402
 
 
@@ -240,28 +239,6 @@ def test_certificates_grow_with_the_limit(setting):
         for name in ("agreed", "certified", "iterations"):
             assert all(later[name] >= earlier[name] for earlier, later in pairwise(course))
         assert all(row["agreed"] <= row["match"] + 1e-9 for row in course), "an agreed tree is the last word"
-
-
-def test_projective_decoding_returns_projective_trees(setting, monkeypatch):
-    trees = {False: [], True: []}
-    decode = table3.dual_decomposition
-
-    def record(*arguments):
-        decoded = decode(*arguments)
-        trees[arguments[-1].projective].append(decoded.tree.tolist())
-        return decoded
-
-    monkeypatch.setattr(table3, "dual_decomposition", record)
-    units = table3.units(setting)
-    rows = [row for unit in units for row in table3.run(setting, *unit)]
-    assert len(trees[False]) == len(trees[True]) == setting.sentences * len(units)
-    assert all(is_projective(tree) for tree in trees[True])
-    assert not all(is_projective(tree) for tree in trees[False])
-    assert len(rows) == 2 * len(units)
-    assert all(0 < row["crossing"] <= 1 for row in rows), "random trees cross"
-    for free, projective in grouped(rows, "language", "parts").values():
-        assert (free["projective"], projective["projective"]) == (0, 1)
-        assert 0 < projective["uas"] < 1
 
 
 def test_automata_converge_to_the_trees(setting):

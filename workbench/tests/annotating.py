@@ -1,50 +1,13 @@
-"""The annotator in a separate process, and its page in a browser, for tests."""
+"""The page of the annotator in a browser, for tests."""
 
 from __future__ import annotations
 
-import re
-import signal
-import subprocess
-import threading
-import time
 from pathlib import Path
 
-from command import start
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
-
-
-class Annotator:
-    """A running ``nonproj annotate``: its address, its messages and its process."""
-
-    def __init__(self, *words: str):
-        self.words, self.messages = [str(word) for word in words], list[str]()
-        self.start()
-
-    def start(self, *more: str) -> None:
-        """Start the process and wait for its address."""
-        self.url = ""
-        self.process = start("annotate", *self.words, *more, stdout=subprocess.PIPE, text=True)
-        for stream in (self.process.stdout, self.process.stderr):
-            threading.Thread(target=self._read, args=[stream], daemon=True).start()
-        deadline = time.monotonic() + 120
-        while not self.url:
-            assert self.process.poll() is None, self.messages
-            assert time.monotonic() < deadline, self.messages
-            time.sleep(0.05)
-
-    def _read(self, stream) -> None:
-        for line in stream:
-            self.messages.append(line)
-            if found := re.search(r"(http://127\.0\.0\.1:\d+/\S*)", line):
-                self.url = found[1]
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        """Send a signal, and return the exit code."""
-        self.process.send_signal(number)
-        return self.process.wait(30)
 
 
 class Page:

@@ -26,23 +26,6 @@ TESTS = (
 ATOMS = ("a", "b", "é", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", "1", "A", r"\.", "[.b-]")
 """Parts of regular expressions that mean the same in `re` as they are."""
 
-OTHER_ATOMS = (
-    r"[\W\d]",
-    r"\p{Lu}",
-    r"[^\P{Ll}x]",
-    r"\s",
-    r"[\S1]",
-    r"\-",
-    "/",
-    "😀",
-    "[😀-😂a]",
-    "&&",
-    "[a&&b]",
-    "[[]",
-    "σΣ",
-    "İ",
-)
-
 
 def random_query(chance: random.Random, names: int = 2) -> str:
     """Return a query whose names are all used outside of ``!`` and ``|``."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.metadata
 import itertools
-import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from distributions import libraries, undeclared
 
 import nonproj
 import nonproj_systems
@@ -21,11 +19,6 @@ SYSTEMS = Path(__file__).resolve().parents[2]
 PACKAGE = SYSTEMS / "nonproj_systems"
 SETTINGS = tomllib.loads((SYSTEMS / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = SETTINGS["project"]
-
-
-def canonical(name):
-    """The name of a distribution as indices compare it."""
-    return re.sub("[-_.]+", "-", name).lower()
 
 
 def test_every_package_is_installed():
@@ -45,18 +38,8 @@ def test_both_distributions_have_one_version():
 def test_every_library_is_declared():
     """Every import of the package is a dependency or part of an extra."""
     wanted = [*PROJECT["dependencies"], *itertools.chain(*PROJECT["optional-dependencies"].values())]
-    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in wanted}
-    distributions, found = importlib.metadata.packages_distributions(), {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
-            found |= {name.partition(".")[0]: path for name in names}
-    libraries = found.keys() - sys.stdlib_module_names - {"nonproj_systems", "__future__"}
-    assert {"nonproj", "numpy", "matplotlib"} <= libraries
-    for name in libraries:
-        owners = {canonical(owner) for owner in distributions.get(name, [name])}
-        assert owners & declared, f"{found[name]} imports {name}"
+    assert {"nonproj", "numpy", "matplotlib"} <= libraries(PACKAGE).keys()
+    assert not undeclared(PACKAGE, wanted)
 
 
 def test_the_lowest_versions_are_those_of_the_project():

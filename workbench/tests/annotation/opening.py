@@ -1,12 +1,20 @@
-"""Sessions and clients for tests of annotation."""
+"""Sessions, clients and processes for tests of annotation."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from command import start
 from starlette.testclient import TestClient
 
 from nonproj.model.model import Model
@@ -74,3 +82,48 @@ def opened(path: Path, text: str | None = None, model: Suggester | None = None, 
     trust = options.pop("trust", "done")
     with Session(Storage(path), model, trust, SessionOptions(**options)) as session:
         yield Client(session)
+
+
+class Annotator:
+    """A running ``nonproj annotate``: its address, its messages and its process, and requests to it."""
+
+    def __init__(self, *words: object):
+        self.words, self.messages = [str(word) for word in words], list[str]()
+        self.start()
+
+    def start(self, *more: str) -> None:
+        """Start the process and wait for its address."""
+        self.url = ""
+        self.process = start("annotate", *self.words, *more, stdout=subprocess.PIPE, text=True)
+        for stream in (self.process.stdout, self.process.stderr):
+            threading.Thread(target=self._read, args=[stream], daemon=True).start()
+        deadline = time.monotonic() + 120
+        while not self.url:
+            assert self.process.poll() is None, self.messages
+            assert time.monotonic() < deadline, self.messages
+            time.sleep(0.05)
+        self.base, _, self.token = self.url.partition("/?token=")
+        self.port = self.base.rpartition(":")[2]
+
+    def _read(self, stream) -> None:
+        for line in stream:
+            self.messages.append(line)
+            if found := re.search(r"(http://127\.0\.0\.1:\d+/\S*)", line):
+                self.url = found[1]
+
+    def ask(self, path: str, body: Any = None) -> Any:
+        """Return the answer to a request."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"X-Token": self.token, "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{self.base}/api/{path}", data, headers)
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    def edit(self, i: int, **edit: Any) -> Any:
+        """Return the answer to an edit."""
+        return self.ask(f"sentence/{i}", {"version": self.ask(f"sentence/{i}")["version"], "edit": edit})
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Send a signal, and return the exit code."""
+        self.process.send_signal(number)
+        return self.process.wait(60)

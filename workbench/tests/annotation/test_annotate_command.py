@@ -1,50 +1,18 @@
 """``nonproj annotate`` as a process: options, signals, and files."""
 
 import contextlib
-import json
 import os
 import signal
-import subprocess
-import threading
-import urllib.request
 
 import pytest
-from command import run, start
-from opening import sentence
+from command import run
+from opening import Annotator, sentence
 from toy import read, treebank
 
 from nonproj.components.trainer import train
 from nonproj.options.config import Config
 
 TEXT = sentence(0, 1) + sentence(0, 1, 1)
-
-
-class Running:
-    """A process, and requests to it."""
-
-    def __init__(self, *words):
-        self.process = start("annotate", *map(str, words), stdout=subprocess.PIPE, text=True)
-        self.said = []
-        threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True).start()
-        address = self.process.stdout.readline().strip()
-        assert address, self.said
-        self.base, self.token = address.split("/?token=")
-
-    def ask(self, path, body=None):
-        """The answer to a request."""
-        data = None if body is None else json.dumps(body).encode()
-        headers = {"X-Token": self.token, "Content-Type": "application/json"}
-        with urllib.request.urlopen(urllib.request.Request(f"{self.base}/api/{path}", data, headers)) as answer:
-            return json.load(answer)
-
-    def edit(self, i, **edit):
-        """The answer to an edit."""
-        return self.ask(f"sentence/{i}", {"version": self.ask(f"sentence/{i}")["version"], "edit": edit})
-
-    def end(self, number=signal.SIGTERM):
-        """The exit code after a signal."""
-        self.process.send_signal(number)
-        return self.process.wait(60)
 
 
 @pytest.fixture
@@ -59,30 +27,30 @@ OTHERS = [pytest.param(number, marks=pytest.mark.thorough) for number in (signal
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *OTHERS])
 def test_signals_save_and_release(path, number):
-    running = Running(path)
+    running = Annotator(path)
     running.edit(0, op="done", value=True)
-    assert running.end(number) == 0
+    assert running.stop(number) == 0
     assert path.read_text() == "# annotation = done\n" + TEXT and os.listdir(path.parent) == [path.name]
 
 
 def test_a_killed_process(path):
     """Edits in the journal are there when the file is opened again, and the lock is free."""
-    running = Running(path)
+    running = Annotator(path)
     for k in range(5):
         running.edit(1, op="column", word=1, column="lemma", value=f"lemma{k}")
-    running.end(signal.SIGKILL)
-    again = Running(path)
+    running.stop(signal.SIGKILL)
+    again = Annotator(path)
     assert again.ask("sentence/1")["words"][0]["lemma"] == "lemma4"
-    again.end()
-    assert "lemma4" in path.read_text() and any("repeated" in line for line in again.said)
+    again.stop()
+    assert "lemma4" in path.read_text() and any("repeated" in line for line in again.messages)
 
 
 def test_two_processes(path):
-    running = Running(path)
+    running = Annotator(path)
     other = run("annotate", str(path))
     assert other.returncode == 2 and "is open in another 'nonproj annotate'; end it first" in other.stderr
     assert "Traceback" not in other.stderr and other.stderr.count("\n") == 1
-    running.end()
+    running.stop()
 
 
 @pytest.mark.thorough
@@ -97,16 +65,16 @@ def test_the_validator_is_omitted_for_a_model_of_other_tags(tmp_path, noisy_mode
     path = tmp_path / "trees.conllu"
     path.write_text("# sent_id = 1\n" + text.partition("\n\n")[0] + "\n\n")
     for model, expected in ((tmp_path / "other.nonproj", False), (noisy_model, True)):
-        running = Running(path, "-m", model)
+        running = Annotator(path, "-m", model)
         assert running.ask("file")["validator"] is expected
-        running.end()
+        running.stop()
 
 
 def test_an_output_of_its_own(path, tmp_path):
     output = tmp_path / "out.conllu"
-    running = Running(path, "-o", output)
+    running = Annotator(path, "-o", output)
     running.edit(0, op="done", value=True)
-    running.end()
+    running.stop()
     assert path.read_text() == TEXT and output.read_text() == "# annotation = done\n" + TEXT
     again = run("annotate", str(path), "-o", str(output))
     assert again.returncode == 2 and f"exists already; to continue, nonproj annotate {output}" in again.stderr
@@ -115,21 +83,21 @@ def test_an_output_of_its_own(path, tmp_path):
 def test_a_comparison_is_resumed(path, tmp_path):
     second, output = tmp_path / "second.conllu", tmp_path / "out.conllu"
     second.write_text(sentence(0, 1) + sentence(0, 1, 2))
-    running = Running(path, "--compare", second, "-o", output)
+    running = Annotator(path, "--compare", second, "-o", output)
     running.edit(1, op="take", word=3, source="second")
-    running.end()
-    running = Running(path, "--compare", second, "-o", output)
+    running.stop()
+    running = Annotator(path, "--compare", second, "-o", output)
     assert running.ask("sentence/1")["words"][2]["head"] == 2
     assert running.ask("file")["sentences"]["differs"] == [0, 0]
-    running.end()
+    running.stop()
     assert path.read_text() == TEXT
 
 
 def test_a_token_from_the_environment(path, monkeypatch):
     monkeypatch.setenv("NONPROJ_TOKEN", "mine")
-    running = Running(path)
+    running = Annotator(path)
     assert running.token == "mine"
-    running.end()
+    running.stop()
 
 
 @pytest.mark.parametrize(
@@ -165,17 +133,17 @@ def test_errors_are_one_line(tmp_path, words, message):
 
 
 def test_a_port_in_use(path):
-    running = Running(path)
-    port = running.base.rpartition(":")[2]
+    running = Annotator(path)
+    port = running.port
     other = run("annotate", str(path), "--port", port)
     assert other.returncode == 2 and "--port 0 takes a free one" in other.stderr
-    running.end()
+    running.stop()
 
 
 def test_only_this_machine_is_listened_on(path):
-    running = Running(path)
+    running = Annotator(path)
     with contextlib.suppress(OSError):
         lines = open("/proc/net/tcp").read().splitlines()  # noqa: SIM115
-        port = f"{int(running.base.rpartition(':')[2]):04X}"
+        port = f"{int(running.port):04X}"
         assert [line.split()[1] for line in lines if line.split()[1].endswith(f":{port}")][0].startswith("0100007F")
-    running.end()
+    running.stop()

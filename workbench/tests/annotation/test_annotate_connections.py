@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import resource
 import signal
 import socket
-import urllib.request
 
 import pytest
 from command import run
-from opening import TOKEN, sentence
+from opening import TOKEN, Annotator, sentence
 
-pytest.importorskip("selenium")
-
-from annotating import Annotator  # noqa: E402
-
-from nonproj.server import connections  # noqa: E402
-from nonproj_workbench.annotation import app as app_module  # noqa: E402
-from nonproj_workbench.annotation import run as run_module  # noqa: E402
-from nonproj_workbench.annotation.session import Session  # noqa: E402
-from nonproj_workbench.annotation.storage import Storage  # noqa: E402
+from nonproj.server import connections
+from nonproj_workbench.annotation import app as app_module
+from nonproj_workbench.annotation import run as run_module
+from nonproj_workbench.annotation.session import Session
+from nonproj_workbench.annotation.storage import Storage
 
 
 @pytest.fixture
@@ -35,21 +29,12 @@ def path(tmp_path):
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_silent_connections_do_not_stop_saving(path):
     annotator = Annotator(path)
-    address, _, token = annotator.url.partition("/?token=")
     resource.prlimit(annotator.process.pid, resource.RLIMIT_NOFILE, (300, 300))
-
-    def request(content: dict | None = None) -> dict:
-        headers, data = {"X-Token": token, "Content-Type": "application/json"}, content and json.dumps(content).encode()
-        request = urllib.request.Request(f"{address}/api/sentence/0", data, headers)
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
-
     try:
         with contextlib.ExitStack() as silent:
             for _ in range(400):
-                port = int(address.rpartition(":")[2])
-                silent.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
-            request({"version": request()["version"], "edit": {"op": "done", "value": True}})
+                silent.enter_context(socket.create_connection(("127.0.0.1", int(annotator.port)), timeout=60))
+            annotator.edit(0, op="done", value=True)
             assert annotator.stop() == 0
     finally:
         annotator.process.kill()

@@ -10,7 +10,8 @@ pytest.importorskip("selenium")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from annotating import Annotator, Page, emulate, write  # noqa: E402
+from annotating import Page, emulate, write  # noqa: E402
+from opening import Annotator  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
@@ -329,19 +330,6 @@ def test_help_names_every_key(page):
     assert not page.one("#help").is_displayed()
     names = page.run("return KEYS.flatMap(([, rows]) => rows).filter((row) => row[2]).map((row) => row[0])")
     assert len(names) == len(set(names))
-
-
-@pytest.mark.thorough
-def test_help_opens_at_its_top(page):
-    """In a window that it does not fit into, too, and when it is opened again."""
-    emulate(page.browser, height=400)
-    for _ in range(2):
-        page.press("?")
-        height, inside, top = page.run("const h = find('help'); return [h.clientHeight, h.scrollHeight, h.scrollTop]")
-        assert inside > height and top == 0
-        assert page.browser.switch_to.active_element.text == "Close"
-        page.run("find('help').scrollTop = 1e6")
-        page.type(Keys.ESCAPE)
 
 
 @pytest.mark.thorough

@@ -16,8 +16,9 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pytest.importorskip("udtools")
 
-from annotating import Annotator, Page, emulate  # noqa: E402
+from annotating import Page, emulate  # noqa: E402
 from command import ROOT  # noqa: E402
+from opening import Annotator  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from toy import noisy_sentences  # noqa: E402
 

@@ -13,7 +13,8 @@ pytest.importorskip("selenium")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from annotating import Annotator, Page, emulate, write  # noqa: E402
+from annotating import Page, emulate, write  # noqa: E402
+from opening import Annotator  # noqa: E402
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from toy import sentence as toy_sentence  # noqa: E402
@@ -48,9 +49,8 @@ def started(browser, tmp_path: Path, request):
 
 def restart(annotator: Annotator, monkeypatch, token: str | None = None) -> None:
     """Start the annotator again at the same address."""
-    port, _, known = annotator.url.rpartition(":")[2].partition("/?token=")
-    monkeypatch.setenv("NONPROJ_TOKEN", token or known)
-    annotator.start("--port", port)
+    monkeypatch.setenv("NONPROJ_TOKEN", token or annotator.token)
+    annotator.start("--port", annotator.port)
 
 
 # -- two windows -------------------------------------------------------------------------------------------------------
@@ -292,18 +292,6 @@ def test_a_tree_scrolls_while_one_drags_to_its_edge(started):
     page.wait(lambda: page.run("return document.getElementById('scroll').scrollLeft") > 300)
     ActionChains(page.browser).send_keys(Keys.ESCAPE).release().perform()
     assert page.heads[1] == 1
-
-
-@pytest.mark.thorough
-def test_less_motion(started):
-    page, _ = started(HUND)
-    features = [{"name": "prefers-reduced-motion", "value": "reduce"}]
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    page.drop(4, 2)
-    assert page.run("return getComputedStyle(document.querySelector('#scroll .glow')).animationName") == "none"
-    emulate(page.browser)
-    page.drop(4, 3)
-    assert page.run("return getComputedStyle(document.querySelector('#scroll .glow')).animationName") == "flash"
 
 
 @pytest.mark.thorough

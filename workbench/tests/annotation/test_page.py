@@ -85,12 +85,6 @@ def test_scripts_use_only_elements_that_exist():
             assert set(attributes.get(reference, "").split()) <= set(names)
 
 
-def test_styles_are_in_the_style_sheet():
-    parser = Elements()
-    parser.feed(FILES.joinpath("annotate.html").read_text(encoding="utf-8"))
-    assert not [attributes for _, attributes in parser.found if "style" in attributes or "onclick" in attributes]
-
-
 def test_the_type_checker_sees_what_the_page_has():
     files = json.loads((WORKBENCH / "tsconfig.json").read_text(encoding="utf-8"))["files"]
     assert [Path(name).name for name in files] == ["page.d.ts", "tree.js", "certificate.js", *SCRIPTS, "theme.js"]

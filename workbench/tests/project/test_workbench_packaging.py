@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import importlib.metadata
+import importlib
 import itertools
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+from distributions import libraries, undeclared
 
 import nonproj
 import nonproj_workbench
@@ -20,11 +21,6 @@ FOLDER = Path(__file__).resolve().parents[2]
 PACKAGE = FOLDER / "nonproj_workbench"
 SETTINGS = tomllib.loads((FOLDER / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = SETTINGS["project"]
-
-
-def canonical(name):
-    """The name of a distribution as indices compare it."""
-    return re.sub("[-_.]+", "-", name).lower()
 
 
 def test_every_package_and_every_file_is_installed():
@@ -49,18 +45,8 @@ def test_every_library_is_declared():
     """Every import of the package is a dependency, by itself or by an extra of nonproj that is one."""
     parser = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*PROJECT["dependencies"], *parser["optional-dependencies"]["server"]]
-    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in wanted}
-    distributions, found = importlib.metadata.packages_distributions(), {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
-            found |= {name.partition(".")[0]: path for name in names}
-    libraries = found.keys() - sys.stdlib_module_names - {"nonproj_workbench", "__future__"}
-    assert {"nonproj", "numpy", "starlette", "yaml"} <= libraries
-    for name in libraries:
-        owners = {canonical(owner) for owner in distributions.get(name, [name])}
-        assert owners & declared, f"{found[name]} imports {name}"
+    assert {"nonproj", "numpy", "starlette", "yaml"} <= libraries(PACKAGE).keys()
+    assert not undeclared(PACKAGE, wanted)
 
 
 def test_the_lowest_versions_are_those_of_the_parser():
