@@ -209,20 +209,6 @@ def test_names_that_are_not_utf8(here, capsys):
     assert "\\udce9" in "".join(result.stdout for result in results)
 
 
-def test_parse_ignores_heads_and_labels(here, capsys):
-    assert main(["parse", "m", "t", "-o", "expected"]) == 0
-    rows = [line.split("\t") for line in Path("t").read_text().splitlines()]
-    for head, label in (("1", "_"), ("99", ""), ("", "a b"), ("x", "\x1b")):
-        text = "".join("\t".join([*row[:6], head, label, *row[8:]] if len(row) == 10 else row) + "\n" for row in rows)
-        Path("odd").write_text(text)
-        assert main(["parse", "m", "odd", "-o", "out"]) == 0
-        assert Path("out").read_bytes() == Path("expected").read_bytes()
-    assert main(["parse", "m", "odd", "-o", "out", "--jobs", "2"]) == 0
-    assert Path("out").read_bytes() == Path("expected").read_bytes()
-    assert main(["evaluate", "-m", "m", "odd"]) == 2
-    assert "odd:1: HEAD is 'x'" in capsys.readouterr().err
-
-
 def test_enhanced_dependencies(here, capsys):
     assert main(["parse", "m", "t", "-o", "out"]) == 0
     [*sentences] = conll.read("out")

@@ -223,21 +223,6 @@ def test_complete_files_are_skipped_and_changed_ones_parsed_again(here, monkeypa
     assert written() == sorted(["a.conll", *(f"b/{name}.conllu" for name in ("a", "c", "e", "new")), "b/d.conllu.gz"])
 
 
-def test_another_job_is_refused(here, monkeypatch, capsys):
-    command = ["parse", "toy.nonproj", "data", "-o", "out", "-q", "--resume"]
-    interrupted(monkeypatch, 2, *command)
-    assert main([*command, "--nbest", "2"]) == 2
-    assert capsys.readouterr().err.startswith("nonproj: out/parse.partial: decoding.nbest was 1 when")
-
-
-def test_a_file_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
-    append = JobLog.append
-    monkeypatch.setattr(JobLog, "append", lambda *args: append(*args) or os.utime("data/b/a.conllu", (1, 1)))
-    assert main(["parse", "toy.nonproj", "data", "-o", "out", "--resume"]) == 2
-    assert capsys.readouterr().err == "nonproj: data/b/a.conllu: has changed during the run; start again\n"
-    assert written() == ["a.conll", "parse.partial"]
-
-
 # -- the model among the files -----------------------------------------------------------------------------------------
 
 

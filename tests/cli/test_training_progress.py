@@ -12,7 +12,6 @@ from toy import QUICK, treebank
 from nonproj.cli.main import main
 from nonproj.components import progress
 from nonproj.components.progress import TrainingProgress, expected_times
-from nonproj.components.trainer import OF_TEXT, OF_TREES
 from nonproj.options.config import Config
 
 SMALL = [f"--set={name}={value}" for name, value in QUICK.items()]
@@ -58,15 +57,6 @@ def test_the_time_left_follows_the_pace_of_what_is_done(clock):
     assert "about 0:26 left" in line(3000.0), "what takes longer than expected is not finished"
     shown.emit(trained("parser"))
     assert line(3001.0).endswith("training: 100 % (epoch 1)")
-
-
-def test_components_are_expected_in_the_order_in_which_they_are_trained():
-    """But for the confidence, which two processes finish last; an encoder takes most of the time."""
-    names = [component.name for component in (*OF_TEXT, *OF_TREES)]
-    config = Config().with_overrides({"encoder.folder": "e5-small", "encoder.epochs": 3})
-    for times in (expected_times(Config(), 1000), *(expected_times(config, 1000, jobs) for jobs in (1, 2))):
-        assert list(times) == [name for name in names if name in times]
-    assert times["encoder"] == max(times.values())
 
 
 def test_a_message_gets_a_line_of_its_own(clock):

@@ -16,7 +16,7 @@ from nonproj.io import conll
 from nonproj.io.copies import with_misc
 from nonproj.learning.corpus import Corpus
 from nonproj.linear.folds import blocks, cross_fit
-from nonproj.linear.state import KNOWN, Schema, add_nested, check_state, load, nested
+from nonproj.linear.state import KNOWN, Schema, check_state, load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
@@ -237,13 +237,3 @@ def test_nested_states_obey_their_schema(part, message):
         with pytest.raises(ModelError) as caught:
             check_state((state, arrays), PARTS, "it")
         assert str(caught.value) == message
-
-
-def test_nested_states_are_found_again():
-    values, arrays = parts()
-    outer = ({}, {})
-    add_nested(*outer, "it", (values, arrays))
-    add_nested(*outer, "none", None)
-    assert outer[1].keys() == {f"it.{name}" for name in arrays}
-    assert nested(*outer, "it") == (values, arrays)
-    assert nested(*outer, "none") is None

@@ -14,9 +14,10 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
 
-OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14)
+OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14) | {"network.size": 16}
 OPTIONS |= dict.fromkeys(("labeler.bits", "tagger.bits"), 16) | dict.fromkeys(("pruner.folds", "training.epochs"), 3)
-OPTIONS |= {"tagger.epochs": 1, "labeler.epochs": 2, "confidence.share": 0.5}
+OPTIONS |= dict.fromkeys(("tagger.epochs", "labeler.epochs"), 1) | {"confidence.share": 0.5}
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are processes copied")
 
 

@@ -258,19 +258,6 @@ def test_modules_do_not_import_each_other_in_a_circle():
     graph.prepare()  # CycleError names the modules
 
 
-def test_the_finder_of_private_names_sees_all_forms():
-    tree = ast.parse(
-        "from nonproj.kernels.kernel import kernel\nfrom nonproj.io.files import _one\nfrom nonproj.trees import "
-        "pruning as p\nimport nonproj.model\nimport nonproj.cli.main\np._two(p.three)\nnonproj.model._four\n"
-        "self._five\n"
-        "nonproj.cli.main._six\np.__doc__"
-    )
-    path = PACKAGE / "cli" / "train.py"
-    assert private_names(path, tree) == {"io.files._one", "trees.pruning._two", "model._four", "cli.main._six"}
-    assert reached_names(tree) == {"_two", "_four", "_six"}
-    assert reached_names(ast.parse("a._b = self._c = cls._d\nself._e = f._e")) == {"_b"}
-
-
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 OF_LIBRARIES = {

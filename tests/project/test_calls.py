@@ -18,14 +18,6 @@ def path(model_of) -> Path:
     return model_of("confident")
 
 
-def test_calls_are_counted_once_everything_is_loaded(path):
-    nlp = nonproj.load(path)
-    first, second = (count(lambda: nlp(TEXT)) for _ in range(2))
-    assert first == second
-    assert first["nlp/text_parser.py", "TextParser.__call__"] == 1
-    assert not any("options" in module for module, _ in first)
-
-
 def test_a_sentence_passes_through_few_functions(path):
     nlp = nonproj.load(path)
     nlp(f"{TEXT} " * 600)  # enough to know that it fits the model

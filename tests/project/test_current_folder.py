@@ -70,8 +70,9 @@ for words in json.loads(sys.argv[1]):
 print(json.dumps(sorted(seen)), file=sys.__stderr__)
 """
 
+FEW = ("tagger.epochs", "tagger.restarts", "tagger.network_epochs", "network.epochs", "labeler.epochs")
 COMMANDS = [
-    ["train", "a.conllu", "-o", "m", "--epochs", "1", "-qq", "--set=tagger.epochs=1", "--set=network.epochs=1"],
+    ["train", "a.conllu", "-o", "m", "--epochs=1", "--parts=arc", "-qq", *(f"--set={name}=1" for name in FEW)],
     ["inspect", "m"],
     ["parse", "m", "--text", "text.txt", "-o", "out.parquet"],
     ["parse", "m", "a.conllu", "-j", "2", "-o", "out.conllu"],

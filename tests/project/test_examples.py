@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import doctest
 import gzip
 import importlib.util
 import re
@@ -165,30 +164,6 @@ def test_biaffine(folder):
     lengths = [len(sentence) for sentence in conll.read(folder / "test.conllu")]
     with np.load(folder / "scores.npz") as file:
         assert [file[name].shape for name in file.files] == [(n + 1, n + 1) for n in lengths]
-
-
-def test_the_gradient_of_the_biaffine_example():
-    """It is that of the matrix-tree theorem for a single root, by torch's own differentiation, in float64."""
-    torch = pytest.importorskip("torch")
-    module, chance = load("biaffine"), np.random.default_rng(0)
-    assert doctest.testmod(module).failed == 0
-    lengths, size = [5, 1, 3], 6
-    scores = torch.tensor(chance.normal(size=(3, size, size)), requires_grad=True)
-    heads = torch.zeros(3, size, dtype=torch.long)
-    for b, n in enumerate(lengths):
-        heads[b, 2 : n + 1] = torch.arange(1, n)
-    numbers = torch.zeros(3, size, dtype=torch.long)
-    batch = module.Batch(numbers, numbers, heads, torch.tensor(lengths))
-    (found,) = torch.autograd.grad(module.loss(scores, batch), scores)
-    total = 0
-    for b, n in enumerate(lengths):
-        weights = scores[b, : n + 1, : n + 1].exp() * (1 - torch.eye(n + 1))
-        laplacian = torch.diag(weights[1:, 1:].sum(0)) - weights[1:, 1:]
-        laplacian = torch.cat([weights[:1, 1:], laplacian[1:]])  # Koo et al. (2007), section 3.2
-        words = torch.arange(1, n + 1)
-        total += torch.logdet(laplacian) - scores[b, heads[b, words], words].sum()
-    (expected,) = torch.autograd.grad(total / sum(lengths), scores)
-    torch.testing.assert_close(found, expected)
 
 
 # -- a custom part type -----------------------------------------------------------------------------------------------

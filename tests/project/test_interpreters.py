@@ -75,21 +75,6 @@ def test_nothing_starts_processes_in_another_way():
         assert not [other for other in others if other in text], path
 
 
-@pytest.mark.parametrize(
-    ("source", "safe"),
-    [
-        ("run([sys.executable, '-c', text])", False),
-        ("run([sys.executable, *words])", False),
-        ("run((self.python, '-m', 'pip'))", False),
-        ("run([sys.executable, '-P', '-m', 'nonproj'])", True),
-        ("run([sys.executable, str(ROOT / 'fetch.py')])", True),
-    ],
-)
-def test_a_new_start_of_python_is_found(source, safe):
-    found = starts(ast.parse(source))
-    assert found and all(is_safe(behind) for _, behind in found) == safe
-
-
 @pytest.mark.parametrize("inside", ["", pytest.param(".", marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("name", planted.STARTS)
 def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import importlib.util
 import itertools
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -52,34 +51,6 @@ def test_every_package_is_installed():
     folders = {path.parent.relative_to(ROOT) for path in PACKAGE.rglob("*.py")}
     assert {".".join(folder.parts) for folder in folders} | {"nonproj.features"} == set(settings["packages"])
     assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)
-
-
-@pytest.mark.thorough
-def test_what_is_installed_holds_the_templates(tmp_path):
-    """Built from a copy, without the network, where setuptools is at hand; used from where it was built."""
-    if importlib.util.find_spec("setuptools") is None:  # importing it here fails where distutils was imported before
-        pytest.skip("setuptools is not installed")
-    source, built = tmp_path / "source", tmp_path / "built"
-    for name in ("nonproj", "features"):
-        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source / name)
-    (source / "features" / "more").mkdir()
-    shutil.copy(ROOT / "features" / "arc.yaml", source / "features" / "more" / "arc.yaml")
-    code = f"import setuptools; setuptools.setup(script_args=['build', '--build-lib', {str(built)!r}])"
-    run = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert "Deprecat" not in run.stderr
-    templates = {str(path.relative_to(source)) for path in (source / "features").rglob("*.yaml")}
-    assert len(templates) >= 6
-    assert {str(path.relative_to(built / "nonproj")) for path in built.rglob("*.yaml")} == templates
-    own = built / "nonproj" / "model" / "english"
-    assert {path.name for path in own.iterdir()} == {"english.nonproj", "README.md", "LICENSE"}
-    assert (own / "english.nonproj").stat().st_size < 8_000_000
-    code = f"import sys; sys.path.insert(0, {str(built)!r}); from nonproj.scoring import templates"
-    code += "; print(len(templates.load_templates()), templates.__file__)"
-    run = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=False)
-    assert run.stdout.split() == ["5", str(built / "nonproj" / "scoring" / "templates.py")], run.stderr
 
 
 def test_types_of_the_public_names_are_installed():
