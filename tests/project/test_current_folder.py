@@ -22,8 +22,8 @@ TRACE = "chrome_trace: victim\nopt: '0'\ncache_dir: .\n"  # numba writes the tra
 TRAPS = (".env", ".netrc", "matplotlibrc", "setup.cfg", "pyproject.toml", "dask.yaml", "config.json")
 """Further files that libraries look for, some of them before they open them."""
 
-NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|README\.md|__editable__.*)")
-"""Files that the user names, files made beside them, the README of a treebank, and an entry of a checkout's path."""
+NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|README\.md|LICENSE\.txt|__editable__.*)")
+"""Files that the user names, files made beside them, README and licence of a treebank, and an entry of a checkout's path."""
 
 
 @pytest.fixture
