@@ -23,7 +23,7 @@ TRAPS = (".env", ".netrc", "matplotlibrc", "setup.cfg", "pyproject.toml", "dask.
 """Further files that libraries look for, some of them before they open them."""
 
 NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|README\.md|LICENSE\.txt|__editable__.*)")
-"""Files that the user names, files made beside them, README and licence of a treebank, and an entry of a checkout's path."""
+"""Files that the user names, files made beside them, README and licence of a treebank, and an entry of a path."""
 
 
 @pytest.fixture
