@@ -380,3 +380,10 @@ def test_forged_networks_are_refused(model, change, message):
     change(state, arrays)
     with pytest.raises(ModelError, match=message):
         load(Network, (state, arrays), model.vocabularies, len(model.labels))
+
+
+@pytest.mark.parametrize(("context", "pieces"), [(0, 2), (4, 1)])
+def test_rows_take_steps_of_their_own_and_those_of_words_without_context_in_two_halves(context, pieces):
+    learner, *_ = draw_learner(0, context=context, row_rate=0.5, first_square=0.25)
+    assert [steps.squares.shape[1] for steps in learner.rows] == [pieces, 1, 1, 1, 1]
+    assert all(steps.rate == 0.5 and (steps.squares == 0.25).all() for steps in learner.rows)
