@@ -1,8 +1,8 @@
-"""Texts that are hard to segment without loss, and texts that are hard to parse in time."""
+"""Texts that are hard to segment without loss or to parse in time, and treebanks with the text of their sentences."""
 
 import itertools
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 NASTY = [
     "",
@@ -68,3 +68,21 @@ PATHOLOGICAL: dict[str, Callable[[int], str]] = {
 }
 """Names of texts, each with a function from a size in bytes to the text: every one has little that ends a sentence or
 a token, or much that looks like it."""
+
+
+def treebank(sentences: Iterable[str]) -> str:
+    """CoNLL-U of sentences of tokens; those that begin with ``+`` have no blank before them, ``a|b`` are two words."""
+    text = ""
+    for number, sentence in enumerate(sentences):
+        rows, n, tokens = [], 0, sentence.split()
+        for index, token in enumerate(tokens):
+            form, glued = token.lstrip("+"), index + 1 < len(tokens) and tokens[index + 1].startswith("+")
+            words, misc = form.split("|"), "SpaceAfter=No" if glued else "_"
+            if len(words) > 1:
+                rows.append(f"{n + 1}-{n + len(words)}\t{''.join(words)}" + "\t_" * 7 + f"\t{misc}")
+            for word in words:
+                n += 1
+                rows.append(f"{n}\t{word}" + "\t_" * 7 + "\t" + ("_" if len(words) > 1 else misc))
+        plain = sentence.replace("|", "").replace(" +", "")
+        text += f"# newpar\n# text = {plain}\n" * (number % 4 == 0) + "\n".join(rows) + "\n\n"
+    return text

@@ -7,7 +7,6 @@ import gc
 import itertools
 import json
 import shutil
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from nonproj.components.continuing import continued_config
 from nonproj.io import conll
 from nonproj.learning.perceptron import Perceptron
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
 from nonproj.pipeline.parser import BATCH
 
@@ -144,19 +142,6 @@ def test_at_least_one_sentence_is_held_out_and_its_figures_are_shown(folder, tmp
     few.write_text("".join(next(iter(conll.read(few))).lines))
     assert main(words) == 2
     assert capsys.readouterr().err == "nonproj: treebank.held_out: there is one sentence only, to learn from\n"
-
-
-def test_built_in_configurations():
-    files = {path.stem: Config.load(path) for path in (ROOT / "configs").glob("*.yaml")}
-    assert set(files) >= {"danish", "dutch", "basque", "english-wsj", "english-ewt", "greek", "turkish", "smoke"}
-    sys.path.insert(0, str(ROOT / "data_scripts"))
-    try:
-        from treebanks import TREEBANKS
-    finally:
-        sys.path.pop(0)
-    for language in set(files) & set(TREEBANKS):
-        named, treebank_ = files[language].treebank, TREEBANKS[language]
-        assert (named.train, named.test) == (f"data/{treebank_.train}", f"data/{treebank_.test}")
 
 
 def test_progress_is_lines_where_standard_error_is_no_terminal(monkeypatch, capsys):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from command import SMALL
+from scripts import imported
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -19,15 +19,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 
 
-def test_the_treebanks_of_the_scripts_are_known(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "data_scripts"))
-    from treebanks import TREEBANKS
-
-    sys.modules.pop("treebanks")
-    assert len(KNOWN) == len(TREEBANKS)
-    for known in TREEBANKS.values():
-        code = known.code or Path(known.train).name.partition("_")[0]
-        assert describe("renamed", known.train_digest) == (known.title, known.licence, code)
+def test_the_treebanks_of_the_scripts_are_known():
+    files = {path.stem: Config.load(path).treebank for path in (ROOT / "configs").glob("*.yaml")}
+    assert set(files) >= {"danish", "dutch", "basque", "english-wsj", "english-ewt", "greek", "turkish", "smoke"}
+    with imported("treebanks") as (treebanks,):
+        assert len(KNOWN) == len(treebanks.TREEBANKS)
+        for language, known in treebanks.TREEBANKS.items():
+            code = known.code or Path(known.train).name.partition("_")[0]
+            assert describe("renamed", known.train_digest) == (known.title, known.licence, code)
+            named = files.get(language)
+            assert named is None or (named.train, named.test) == (f"data/{known.train}", f"data/{known.test}")
 
 
 @pytest.mark.skipif(not (SHARED / "ud").is_dir(), reason="the treebanks are not there")

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from toy import treebank
+from scripts import make_files
 
 import nonproj
 from nonproj.cli.main import parse_arguments
@@ -47,12 +47,9 @@ def blocks(text: str, language: str) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, model_of) -> Path:
     """Return a folder with the treebanks and the model that the pages name."""
-    folder = tmp_path_factory.mktemp("documentation")
-    for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
-        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    folder = make_files(tmp_path_factory.mktemp("documentation"), model_of("complete"))
     (folder / "models").mkdir()
-    for name in ("my", "models/turkish-grandparent"):
-        shutil.copy(model_of("complete"), folder / f"{name}.nonproj")
+    shutil.copy(folder / "my.nonproj", folder / "models" / "turkish-grandparent.nonproj")
     return folder
 
 

@@ -6,7 +6,6 @@ import contextlib
 import gzip
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from command import run_copy
 from naive_trees import all_trees
+from scripts import make_files
 from toy import QUICK, sentences, treebank
 
 from nonproj.cli.main import main
@@ -35,11 +35,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, model_of) -> Path:
     """Return a folder with treebanks and a model."""
-    folder = tmp_path_factory.mktemp("examples")
-    for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
-        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
-    shutil.copy(model_of("complete"), folder / "my.nonproj")
-    return folder
+    return make_files(tmp_path_factory.mktemp("examples"), model_of("complete"))
 
 
 def run(name: str, folder: Path, *words: str) -> str:

@@ -9,36 +9,19 @@ import struct
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import naive_bert
 import naive_e5
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPTS = ROOT / "data_scripts"
-MODULES = (
-    "convert_ddt",
-    "convert_e5",
-    "convert_nltk",
-    "convert_ud",
-    "fetch",
-    "fetch_encoder",
-    "treebanks",
-    "universal",
-)
+from scripts import imported
 
 
 @pytest.fixture
-def script(monkeypatch):
+def script():
     """The module fetch_encoder, as it sees the others of its folder."""
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    import fetch_encoder
-
-    yield fetch_encoder
-    for name in MODULES:
-        sys.modules.pop(name, None)
+    with imported("fetch_encoder") as (module,):
+        yield module
 
 
 @pytest.fixture

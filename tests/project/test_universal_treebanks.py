@@ -12,6 +12,7 @@ import tarfile
 import threading
 
 import pytest
+from scripts import imported
 
 from nonproj.components.confidence import held_out
 from nonproj.io import conll
@@ -21,16 +22,10 @@ README = b"# Summary\n\n=== Machine-readable metadata\nLicense: CC BY-SA 4.0\n"
 
 
 @pytest.fixture
-def scripts(monkeypatch):
+def scripts():
     """The modules `fetch` and `universal`, and the class of their errors."""
-    monkeypatch.syspath_prepend(str(ROOT / "data_scripts"))
-    import fetch
-    import treebanks
-    import universal
-
-    yield fetch, universal, treebanks.TreebankError
-    for name in ("convert_ddt", "convert_nltk", "convert_ud", "fetch", "multilingual", "treebanks", "universal"):
-        sys.modules.pop(name)
+    with imported("fetch", "universal", "treebanks") as (fetch, universal, treebanks):
+        yield fetch, universal, treebanks.TreebankError
 
 
 @pytest.fixture

@@ -380,3 +380,21 @@ def test_forged_networks_are_refused(model, change, message):
     change(state, arrays)
     with pytest.raises(ModelError, match=message):
         load(Network, (state, arrays), model.vocabularies, len(model.labels))
+
+
+@pytest.mark.parametrize(("context", "pieces"), [(0, 2), (4, 1)])
+def test_rows_take_steps_of_their_own_and_those_of_words_without_context_in_two_halves(context, pieces):
+    learner, *_ = draw_learner(0, context=context, row_rate=0.5, first_square=0.25)
+    assert [steps.squares.shape[1] for steps in learner.rows] == [pieces, 1, 1, 1, 1]
+    assert all(steps.rate == 0.5 and (steps.squares == 0.25).all() for steps in learner.rows)
+
+
+def test_a_network_in_16_bits_scores_as_its_learner():
+    learner, example, sentence, vocabularies, _ = draw_learner(4, context=0)
+    network, arcs = learner.network(1.0, 0.5), example.arcs
+    layer = network.layer(example.tokens)
+    found, labels = (each(layer, arcs.head, arcs.modifier) for each in (network.scores, network.label_scores))
+    for value, row, pair in zip(found.tolist(), labels, naive_trees.pairs_of(arcs), strict=True):
+        arguments = sentence, vocabularies, learner.index, learner.weights, pair
+        assert value == pytest.approx(naive_network.score(*arguments), rel=1e-3, abs=0.02)
+        np.testing.assert_allclose(2 * row, naive_network.label_scores(*arguments), rtol=1e-3, atol=0.02)

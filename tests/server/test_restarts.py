@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx
 import pytest
 from command import ROOT, heed, processor_seconds, running
-from serving import DATA, GOLDEN, HTTP, Stream, put, said, serving, wait_until
+from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
 
 from nonproj.errors import ConfigError
 from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
@@ -261,8 +261,11 @@ def test_the_last_of_many_reloads_wins(path, other):
             time.sleep(0.01)
         wanted = answer_of(other).replace('"other"', '"toy"')
         wait_until(lambda: stream.answers[-1] == wanted, server)
+        assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
+        stream.end()
+        server.process.send_signal(signal.SIGHUP)
+        assert server.stop() == 0 and server.messages[-1] == "stopped\n" and not said(server, "Traceback")
     assert len(set(stream.answers)) == 2
-    assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
 
 
 @pytest.mark.thorough
@@ -341,3 +344,20 @@ def test_a_closed_terminal_stops_the_server(path):
         os.close(controller)
         assert process.stderr.read().endswith("stopped\n")
     assert process.returncode == 0
+
+
+@pytest.mark.thorough
+def test_a_long_request_is_finished_by_the_old_model(path, other):
+    long = DATA | {"data": "\n".join(nonsense(400, seed) for seed in range(12))}
+    with serving(path, "--timeout", "120") as server:
+        found = []
+        thread = threading.Thread(target=lambda: found.append(post(f"{server.url}/process", data=long, timeout=200)))
+        thread.start()
+        wait_until(lambda: 'nonproj_workers{state="busy"} 1' in get(f"{server.url}/metrics").text)
+        put(other, path)
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: said(server, "serving the reloaded toy"), server)
+        thread.join()
+        assert found[0].status_code == 200
+        assert "second" not in found[0].text
+        assert "second" in post(f"{server.url}/process", data=DATA).text

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from command import run_copy, running, work_until_end
+from command import run, run_copy, running, work_until_end
 from serving import HTTP, nonsense, serving
 from toy import treebank
 
@@ -238,6 +238,22 @@ def test_a_request_that_takes_too_long_is_given_up(strict):
 
 
 # -- load --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_hundreds_of_clients_get_their_own_answers(server, path, tmp_path):
+    texts = [treebank(2, seed) for seed in range(40)]
+    (tmp_path / "all.conllu").write_text("".join(texts), encoding="utf-8")
+    expected = run("parse", str(path), str(tmp_path / "all.conllu")).stdout.split("\n\n")
+    limits = httpx.Limits(max_connections=200)
+    with httpx.Client(limits=limits, timeout=60) as client, concurrent.futures.ThreadPoolExecutor(200) as pool:
+
+        def post(number: int):
+            return client.post(f"{server.url}/process", data={"data": texts[number % 40], "parser": ""})
+
+        responses = list(pool.map(post, range(400)))
+    for number, response in enumerate(responses):
+        assert result_of(response) == "\n\n".join(expected[2 * (number % 40) :][:2]) + "\n\n"
 
 
 def test_a_busy_server_says_so_at_once(strict):

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from hard_texts import treebank
 from restoring import restore
 
 from nonproj.cli.main import main
@@ -21,24 +22,12 @@ BROKEN = ["Indkaldelse til møde", "Mødet holdes mandag .", "Vi ses .", "Agenda
 """Its sentences if line breaks end them."""
 
 
-def treebank() -> str:
-    """CoNLL-U of sentences whose last token, a punctuation mark, follows a word without a blank."""
-    text = ""
-    for number, sentence in enumerate(["Hunden ser Dr. Hansen .", "Don't go , please !", "Hvor er han ?"] * 24):
-        tokens = sentence.split()
-        misc = ["_"] * (len(tokens) - 2) + ["SpaceAfter=No", "_"]
-        rows = [
-            f"{m}\t{form}" + "\t_" * 7 + f"\t{own}" for m, (form, own) in enumerate(zip(tokens, misc, strict=True), 1)
-        ]
-        text += "# newpar\n" * (number % 4 == 0) + f"# text = {sentence}\n" + "\n".join(rows) + "\n\n"
-    return text
-
-
 @pytest.fixture(scope="module", params=["rules", "trained"])
 def segmenter(request) -> Segmenter:
     if request.param == "rules":
         return Segmenter.unicode()
-    return Segmenter.fit(list(conll.read(io.StringIO(treebank()))))
+    sentences = ["Hunden ser Dr. Hansen +.", "Don't go , please +!", "Hvor er han +?"] * 24
+    return Segmenter.fit(list(conll.read(io.StringIO(treebank(sentences)))))
 
 
 def sentences_of(segmenter: Segmenter, text: str, **options) -> list[str]:

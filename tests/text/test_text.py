@@ -10,7 +10,7 @@ import threading
 import unicodedata
 
 import pytest
-from hard_texts import NASTY
+from hard_texts import NASTY, treebank
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from restoring import restore
@@ -27,25 +27,6 @@ from nonproj.text.multiword import Multiwords
 from nonproj.text.output import renumber
 from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
-
-
-def treebank(sentences) -> str:
-    """CoNLL-U of sentences of tokens; those that begin with ``+`` have no blank before them, ``a|b`` are two words."""
-    text = ""
-    for number, sentence in enumerate(sentences):
-        rows, n, tokens = [], 0, sentence.split()
-        for index, token in enumerate(tokens):
-            form, glued = token.lstrip("+"), index + 1 < len(tokens) and tokens[index + 1].startswith("+")
-            words, misc = form.split("|"), "SpaceAfter=No" if glued else "_"
-            if len(words) > 1:
-                rows.append(f"{n + 1}-{n + len(words)}\t{''.join(words)}" + "\t_" * 7 + f"\t{misc}")
-            for word in words:
-                n += 1
-                rows.append(f"{n}\t{word}" + "\t_" * 7 + "\t" + ("_" if len(words) > 1 else misc))
-        plain = sentence.replace("|", "").replace(" +", "")
-        text += f"# newpar\n# text = {plain}\n" * (number % 4 == 0) + "\n".join(rows) + "\n\n"
-    return text
-
 
 SENTENCES = [
     "Hunden ser Dr. Hansen +.",

@@ -1,0 +1,35 @@
+"""The programs in data_scripts, imported as they see each other, and the files that pages and examples name."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from toy import treebank
+
+SCRIPTS = Path(__file__).resolve().parents[1] / "data_scripts"
+
+
+@contextlib.contextmanager
+def imported(*names: str) -> Iterator[list[ModuleType]]:
+    """Import modules of data_scripts, and forget all of them afterwards."""
+    sys.path.insert(0, str(SCRIPTS))
+    try:
+        yield [importlib.import_module(name) for name in names]
+    finally:
+        sys.path.remove(str(SCRIPTS))
+        for path in SCRIPTS.glob("*.py"):
+            sys.modules.pop(path.stem, None)
+
+
+def make_files(folder: Path, model: Path) -> Path:
+    """Write two treebanks and a copy of a model into a folder, and return it."""
+    for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
+        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    shutil.copy(model, folder / "my.nonproj")
+    return folder
