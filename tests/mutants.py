@@ -33,7 +33,9 @@ TREEBANKS = ROOT.parent / "shared" / "treebanks"
 EACH = 50
 GROUPS = {"decoder": ("dual", "trees"), "reader": ("io",), "trainer": ("components", "learning"), "server": ("server",)}
 UNCOMPILED = "nonproj/trees/"
-TESTS = {"components": ("components", "learning"), "learning": ("learning", "components")}
+FOLDERS = {"components": ("components", "learning"), "learning": ("learning", "components")}
+CORE = {"dual": ("dual", "branch_and_bound", "k_best"), "trees": ("arborescence",), "io": ("conll", "conll_errors")}
+CORE |= {"components": ("components", "learning"), "learning": ("learning",), "server": ("server", "server_pool")}
 SLOW = "integer_program or processor or several_processes or encoders or high_costs or budget_stops or second_parser"
 PROCESSOR_SECONDS, SECONDS = 240, 1800  # longer runs are endless, and count as killed
 
@@ -166,13 +168,16 @@ class Copy:
         self.compiled = self.compiled.rename(self.cache / source_digest(self.tree / "nonproj"))
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return the module, for its doctests, and the files that test its package: first what killed it or uses it."""
+        """Return what killed the mutant, the module, for its doctests, the tests that use it, and those of its core."""
         module = Path(mutant.place.partition(":")[0])
-        folders = [self.tree / "tests" / name for name in TESTS.get(module.parent.name, (module.parent.name,))]
-        files = [file.relative_to(self.tree) for folder in folders for file in sorted(folder.glob("test_*.py"))]
-        uses = re.compile(rf"nonproj\.{module.parent.name}(\.| import .*\b){module.stem}\b")
-        files.sort(key=lambda file: uses.search((self.tree / file).read_text(encoding="utf-8")) is None)
-        return sorted(map(str, [module, *files]), key=lambda file: file != mutant.test)
+        package, name = module.parent.name, module.stem
+        folders = [self.tree / "tests" / each for each in FOLDERS.get(package, (package,))]
+        files = [file for folder in folders for file in sorted(folder.glob("test_*.py"))]
+        uses = re.compile(rf"nonproj\.{package}(\.| import .*\b){name}\b")
+        chosen = [file for file in files if uses.search(file.read_text(encoding="utf-8"))]
+        chosen += [file for file in files if file.stem.removeprefix("test_") in CORE[package] and file not in chosen]
+        found = [str(module), *(str(file.relative_to(self.tree)) for file in chosen)]
+        return [mutant.test] * (mutant.test in found) + [file for file in found if file != mutant.test]
 
     def run(self, tests: list[str], uncompiled: bool) -> str:
         """Run tests until one fails; return the file of that test, or "" if none does."""

@@ -104,10 +104,7 @@ def with_entry(shape, place, number):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (
-            (np.zeros((2, 3)),),
-            r"arc_scores has shape \(2, 3\); \(N, N\) or \(B, N, N\) with N = words",
-        ),
+        ((np.zeros((2, 3)),), r"arc_scores has shape \(2, 3\); \(N, N\) or \(B, N, N\) with N = words"),
         ((np.zeros((3, 3)), np.zeros((2, 2, 2))), r"siblings has shape \(2, 2, 2\), which does not match \(3, 3\)"),
         (
             (with_entry((2, 3, 3), (1, 0, 1), np.nan),),

@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_subgradient import Paper, Polyak, relax
-from problems import (
-    ALL_SETS,
-    HIGHER_ORDER,
-    KINDS,
-    best_score,
-    centre,
-    check_laws,
-    draw_problem,
-    scale_arcs,
-    trees_over,
-)
+from problems import ALL_SETS, HIGHER_ORDER, KINDS, best_score, centre, check_laws, draw_problem, scale_arcs, trees_over
 
 from nonproj.dual.decoding import dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
@@ -76,12 +66,7 @@ def test_kernel_equals_the_readable_loop_step_by_step(name, rule, beta, tau):
         decoded, trace = dual_trace(parts, scores, options)
         tree, automata, size = naive_dual.oracles(parts, scores, beta, tau, trees_over(parts.arcs))
         twin = relax(
-            tree,
-            automata,
-            naive_trees.tree_scorer(parts, scores),
-            size,
-            rule=RULES[rule](),
-            max_iterations=60,
+            tree, automata, naive_trees.tree_scorer(parts, scores), size, rule=RULES[rule](), max_iterations=60
         )
         assert decoded.iterations == twin.iterations
         np.testing.assert_allclose(trace.dual, twin.trace["dual"], rtol=1e-9, atol=1e-9)

@@ -243,11 +243,7 @@ def test_certificates_and_speed():
     evaluation.seconds = 0.5
     figures = evaluation.as_dict()
     assert figures["certificates"] == {"sentences": 4, "agreed": 0.5, "certified": 0.75, "mean_iterations": 53.25}
-    assert figures["speed"] == {
-        "seconds": 0.5,
-        "words_per_second": 8.0 * len(sentence),
-        "sentences_per_second": 8.0,
-    }
+    assert figures["speed"] == {"seconds": 0.5, "words_per_second": 8.0 * len(sentence), "sentences_per_second": 8.0}
     table = evaluation.table()
     assert "50.00" in table and "75.00" in table and f"{8 * len(sentence)} words per second" in table
 
