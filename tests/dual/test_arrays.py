@@ -13,7 +13,6 @@ from naive_trees import all_trees, is_projective
 from pages import run_page
 from problems import KINDS, draw_scores
 
-import nonproj
 from nonproj.dual.arrays import decode_scores
 
 
@@ -90,10 +89,6 @@ def test_tensors_are_read_in_place():
     assert decode_scores(scores).heads.tolist() == expected.heads.tolist()
 
 
-def test_public_names():
-    assert nonproj.decode_scores is decode_scores
-
-
 def with_entry(shape, place, number):
     """Zeros but for one number."""
     found = np.zeros(shape)
@@ -134,8 +129,6 @@ def test_wrong_lengths_and_numbers_of_trees_are_refused():
     with pytest.raises(ValueError) as found:
         decode_scores(np.zeros((5000, 3, 3)), lengths=[2] * 4999 + [7])
     assert str(found.value) == "lengths[4999] is 7; an integer from 0 to 2 is expected"
-    with pytest.raises(ValueError, match="k is 0; 1 or more is expected"):
-        decode_scores(np.zeros((3, 3)), k=0)
 
 
 def test_the_page_on_scores_of_ones_own(tmp_path, monkeypatch):

@@ -175,43 +175,6 @@ def test_without_higher_order_scores_it_is_the_arborescence(name, single_root, s
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_neither_beta_nor_tau_nor_the_rule_changes_a_certified_optimum(name):
-    compared = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 8, name, "continuous", pruned=True)
-        scores = scale_arcs(parts, scores, 3)
-        best = [
-            dual_decomposition(parts, scores, DualOptions(1000, beta, tau, rule=rule))
-            for beta, tau, rule in [(0.001, 1.0, APPENDIX_A), (0.5, 0.5, POLYAK), (0.9, 0.1, APPENDIX_A)]
-        ]
-        certified = [decoded for decoded in best if decoded.certified]
-        assert len({tuple(decoded.tree.tolist()) for decoded in certified}) <= 1
-        compared += max(0, len(certified) - 1)
-    assert compared >= 12
-
-
-@pytest.mark.parametrize("name", ALL_SETS)
-def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(name):
-    compared = 0
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 7, name, "continuous", pruned=True)
-        scores = scale_arcs(parts, scores, 8 if name == "third" else 4)
-        shifted = scores.copy()
-        shifted[parts.range("arc")] += 7.0 * (parts.arcs.modifier == 3)
-        before = dual_decomposition(parts, scores, DualOptions(2000))
-        after = dual_decomposition(parts, shifted, DualOptions(2000))
-        if before.certified and after.certified:
-            assert before.tree.tolist() == after.tree.tolist()
-            assert after.score == pytest.approx(before.score + 7.0)
-            compared += 1
-        assert after.bound >= before.score + 7.0 - 1e-8
-        assert before.bound >= after.score - 7.0 - 1e-8
-    assert compared >= 8
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_early_stopping_returns_the_best_tree_seen(name):
     """With fewer iterations the score is that of the best tree among the same first iterations."""
     rng = np.random.default_rng(1)
@@ -272,15 +235,6 @@ def test_all_scores_times_a_power_of_two_take_the_same_steps(seed, name):
     assert scaled_trace.step.tolist() == (1024.0 * trace.step).tolist()
 
 
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_ties_end_with_a_certificate(name):
-    """All scores zero: every tree is best, and the first one is known to be."""
-    parts = part_space(full_arc_space(5), name)
-    decoded = dual_decomposition(parts, np.zeros(len(parts)))
-    assert decoded.certified
-    assert (decoded.score, decoded.bound) == (0.0, 0.0)
-
-
 def test_errors_name_what_is_wrong():
     parts = part_space(full_arc_space(2), "sibling")
     scores = np.zeros(19)
@@ -324,7 +278,8 @@ def test_a_sentence_without_words_is_the_root_alone(name, projective):
 def test_a_first_gap_of_zero_ends_the_rule_of_the_paper_at_once(name):
     """The automata of all-zero scores choose nothing and no word agrees, yet the first tree is known to be best."""
     parts = part_space(full_arc_space(5), name)
-    decoded = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=APPENDIX_A))
-    assert decoded.certified
-    assert not decoded.agreed
-    assert decoded.iterations == 1
+    for rule in RULES:
+        decoded = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=rule))
+        assert decoded.certified and (decoded.score, decoded.bound) == (0.0, 0.0)
+    paper = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=APPENDIX_A))
+    assert not paper.agreed and paper.iterations == 1
