@@ -34,8 +34,10 @@ EACH = 50
 GROUPS = {"decoder": ("dual", "trees"), "reader": ("io",), "trainer": ("components", "learning"), "server": ("server",)}
 UNCOMPILED = "nonproj/trees/"
 FOLDERS = {"components": ("components", "learning"), "learning": ("learning", "components")}
-CORE = {"dual": ("branch_and_bound", "k_best"), "trees": ("arborescence",), "io": ("conll", "conll_errors")}
+FOLDERS |= {"io": ("io", "workers"), "trees": ("trees", "dual")}
+CORE = {"dual": ("branch_and_bound", "k_best", "crossing_costs"), "trees": ("arborescence", "marginals", "arrays")}
 CORE |= {"components": ("components", "learning"), "learning": ("learning",), "server": ("server",)}
+CORE |= {"io": ("conll", "conll_errors", "on_error", "resume")}
 SLOW = "integer_program or processor or several_processes or encoders or high_costs or budget_stops or second_parser"
 PROCESSOR_SECONDS, SECONDS = 240, 1800  # longer runs are endless, and count as killed
 
@@ -156,7 +158,7 @@ class Copy:
         row = min(rows, key=lambda row: abs(row + 1 - int(number)))
         lines[row] = lines[row].replace(mutant.before, mutant.after)
         self.write(path, "\n".join(lines))
-        test = self.run(self.tests(mutant), name.startswith(UNCOMPILED))
+        test = self.run(self.tests(mutant), name.startswith(UNCOMPILED) and "@kernel" in original)
         self.write(path, original)
         return mutant._replace(status="killed" if test else "survived", place=f"{name}:{row + 1}", test=test)
 

@@ -105,6 +105,7 @@ def with_entry(shape, place, number):
             (with_entry((2, 3, 3), (1, 0, 1), np.nan),),
             r"arc_scores\[1, 0, 1\] is nan; a finite score is expected, or minus infinity",
         ),
+        ((np.full((3, 3), -1e300),), r"arc_scores\[0, 1\] is -1e\+300; the maximum absolute value is"),
         ((with_entry((2, 3, 3), (1, slice(None), 1), -np.inf),), "sentence 1: no tree spans the words"),
         (
             (np.zeros((3, 3)), with_entry((3, 3, 3), (0, 1, 2), np.inf)),
