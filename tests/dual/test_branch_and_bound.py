@@ -141,7 +141,7 @@ def test_a_budget_stops_dual_decomposition_too(name):
     """Work is counted, not timed: twice the same, and with little of it there is a tree, a true bound and a gap."""
     stopped = 0
     for seed in range(10):
-        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=False)
+        parts, scores = draw_problem(np.random.default_rng(seed), 10, name, "continuous", pruned=False)
         best = branch_and_bound(parts, scores, search=SearchOptions(10**9))
         found, again = (branch_and_bound(parts, scores, search=SearchOptions(100)) for _ in range(2))
         assert best.certified

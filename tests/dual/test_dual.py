@@ -135,27 +135,13 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
             assert 0.0 <= decoded.bound - twin.dual_bound <= 1e-9 * np.abs(scores).max()
             assert (decoded.score, *decoded[3:5]) == (twin.primal_value, twin.agreed, twin.certified)
             whole += 1
-        lazy += (trace.decoded < len(arcs.start) - 1).any()
+        heads = len(arcs.start) - 1
+        assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (heads * decoded.iterations))
+        lazy += (trace.decoded < heads).any()
         longest = max(longest, min(exact, decoded.iterations))
     assert whole >= (0.2 if name != "third" else 0.1) * len(chosen)
     assert lazy >= 0.5 * len(chosen)
     assert longest >= 15
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_the_first_iteration_decodes_all_automata_and_later_ones_fewer(name):
-    long = 0
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 9, name, "continuous", pruned=True)
-        decoded, trace = dual_trace(parts, scores, DualOptions(max_iterations=80))
-        assert trace.decoded[0] == 10
-        assert trace.decoded.max() <= 10
-        assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (10 * decoded.iterations))
-        if decoded.iterations > 3:
-            assert trace.decoded[1:].min() < 10
-            long += 1
-    assert long >= 5
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -219,20 +205,6 @@ def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, ru
     decoded = dual_decomposition(parts, scores, DualOptions(beta=0.25, rule=rule))
     assert decoded.tree.tolist() == heads.tolist()
     assert decoded[1:] == (n, n, True, True, 1, 1.0, 0)
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", seeds(10))
-def test_all_scores_times_a_power_of_two_take_the_same_steps(seed, name):
-    rng = np.random.default_rng(seed)
-    parts, scores = draw_problem(rng, 8, name, "continuous", pruned=True)
-    options = DualOptions(50, 0.001, tolerance=0.0, rule=APPENDIX_A)
-    decoded, trace = dual_trace(parts, scores, options)
-    scaled, scaled_trace = dual_trace(parts, 1024.0 * scores, options)
-    assert scaled.tree.tolist() == decoded.tree.tolist()
-    assert scaled[1:] == (1024.0 * decoded.score, 1024.0 * decoded.bound, *decoded[3:])
-    assert scaled_trace.dual.tolist() == (1024.0 * trace.dual).tolist()
-    assert scaled_trace.step.tolist() == (1024.0 * trace.step).tolist()
 
 
 def test_errors_name_what_is_wrong():
