@@ -39,7 +39,7 @@ CORE = {"dual": ("branch_and_bound", "k_best", "crossing_costs"), "trees": ("arb
 CORE |= {"components": ("components", "learning"), "learning": ("learning",), "server": ("server",)}
 CORE |= {"io": ("conll", "conll_errors", "on_error", "resume")}
 SLOW = "integer_program or processor or several_processes or encoders or high_costs or budget_stops or second_parser"
-PROCESSOR_SECONDS, SECONDS = 240, 1800  # longer runs are endless, and count as killed
+PROCESSOR_SECONDS, SECONDS = 120, 1800  # longer runs are endless, and count as killed
 
 SWAPS = {"<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"], "==": ["!="], "!=": ["=="]}
 SWAPS |= {"is": ["is not"], "is not": ["is"], "in": ["not in"], "not in": ["in"], "and": ["or"], "or": ["and"]}
