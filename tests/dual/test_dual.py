@@ -222,7 +222,6 @@ def test_errors_name_what_is_wrong():
 @pytest.mark.parametrize(
     "option, message",
     [
-        ({"max_iterations": 0}, "max_iterations is 0; 1 or more is expected"),
         ({"beta": 1.5}, "beta is 1.5; a share from 0 to 1 is expected"),
         ({"tau": float("nan")}, "tau is nan; a share from 0 to 1 is expected"),
         ({"tolerance": -1e-9}, "tolerance is -1e-09; 0 or more is expected"),
