@@ -34,7 +34,7 @@ EACH = 50
 GROUPS = {"decoder": ("dual", "trees"), "reader": ("io",), "trainer": ("components", "learning"), "server": ("server",)}
 UNCOMPILED = "nonproj/trees/"
 FOLDERS = {"components": ("components", "learning"), "learning": ("learning", "components")}
-FOLDERS |= {"io": ("io", "workers"), "trees": ("trees", "dual")}
+FOLDERS |= {"io": ("io", "workers", "model", "cli"), "trees": ("trees", "dual")}
 CORE = {"dual": ("branch_and_bound", "k_best", "crossing_costs"), "trees": ("arborescence", "marginals", "arrays")}
 CORE |= {"components": ("components", "learning"), "learning": ("learning",), "server": ("server",)}
 CORE |= {"io": ("conll", "conll_errors", "on_error", "resume")}
@@ -170,15 +170,15 @@ class Copy:
         self.compiled = self.compiled.rename(self.cache / source_digest(self.tree / "nonproj"))
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return what killed the mutant, the module, for its doctests, and the tests that use it, or its core."""
+        """Return what killed the mutant, the module, for its doctests, the tests that use it, and its core."""
         module = Path(mutant.place.partition(":")[0])
         package, name = module.parent.name, module.stem
         folders = [self.tree / "tests" / each for each in FOLDERS.get(package, (package,))]
         files = [file for folder in folders for file in sorted(folder.glob("test_*.py"))]
         uses = re.compile(rf"nonproj\.{package}(\.| import .*\b){name}\b")
         using = [file for file in files if uses.search(file.read_text(encoding="utf-8"))]
-        core = [file for file in files if file.stem.removeprefix("test_") in CORE[package]]
-        found = [str(module), *(str(file.relative_to(self.tree)) for file in using or core)]
+        core = [file for file in files if file.stem.removeprefix("test_") in CORE[package] and file not in using]
+        found = [str(module), *(str(file.relative_to(self.tree)) for file in using + core)]
         return [mutant.test] * (mutant.test in found) + [file for file in found if file != mutant.test]
 
     def run(self, tests: list[str], uncompiled: bool) -> str:
