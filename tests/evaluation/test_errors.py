@@ -5,9 +5,9 @@ import random
 
 import pytest
 from instances import seeds
+from judged import random_tree, sentence_of, text_of
 from naive_crossing import crossing_arcs
 from naive_errors import counted_words, ratio, scores
-from test_evaluate import random_tree, sentence_of, text_of
 
 from nonproj.cli.main import main
 from nonproj.evaluation.errors import ARC_LENGTHS, DEPTHS, SENTENCE_LENGTHS, error_tables

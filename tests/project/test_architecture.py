@@ -64,7 +64,6 @@ OTHERS = [
 
 IMPORTS_OF_TESTS = {
     "tests/io/test_conll_errors.py",
-    "tests/evaluation/test_significance.py",
 }
 
 
