@@ -190,6 +190,7 @@ def test_lists_of_sentences_are_padded_batches():
             if own.labels is not None:
                 assert found.labels[b].tolist() == own.labels.tolist() + [-1] * (5 - n)
     same = [rng.normal(size=(3, 3)) for _ in range(2)]
+    assert decode_scores(same[:1]).heads.tolist() == [decode_scores(same[0]).heads.tolist()]
     assert (
         decode_scores(same, lengths=[2, 1]).heads.tolist()
         == decode_scores(np.stack(same), lengths=[2, 1]).heads.tolist()
