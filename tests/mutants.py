@@ -1,11 +1,12 @@
 """Mutants: the parser with one small fault each, which a test is to find.
 
 ``python tests/mutants.py SEED`` draws a list, tests/mutants.txt.  Each line has, between tabs, what became of a mutant
-(killed, survived, or equivalent: no test could find it), its place, the line before and after, and the file of tests
-that killed it.  Without a seed, each is applied to a copy of the tree, where the tests of its package run, and a list
-of the same form is written to build/mutants.txt.  It continues one that was interrupted, and ends with 1 if a mutant
-survives that was killed before.  Code outside functions is left out, and so are compiled functions, except those of
-``nonproj.trees``, which run uncompiled here; other functions use what has been compiled without their mutants.
+(killed, survived, equivalent, or new: not tried yet), its place, the line before and after, and the file of tests that
+killed it, or why none can.  Without a seed, each is applied to a copy of the tree, where the tests that use the module
+run, and those of the core of its package; a list of the same form is written to build/mutants.txt.  It continues one
+that was interrupted, and ends with 1 if a mutant survives that was killed before.  Code outside functions is left out,
+and so are compiled functions, except those of ``nonproj.trees``, which run uncompiled here; other functions use what
+has been compiled without their mutants.
 """
 
 from __future__ import annotations
