@@ -2,12 +2,15 @@
 
 import unicodedata
 
+from naive_crossing import crossing_arcs
+
 
 def counted_words(sentences, outputs, punctuation):
     """Each word's depth, lengths of gold arc and sentence, crossing, tag, gold label, [(head right, label)]."""
     words = []
     for number, sentence in enumerate(sentences):
         gold = [int(head) for head in sentence.tree]
+        crossing = crossing_arcs(gold)
         for m in range(1, len(gold)):
             form = sentence.rows[m - 1][1]
             if not punctuation and all(unicodedata.category(character).startswith("P") for character in form):
@@ -16,21 +19,10 @@ def counted_words(sentences, outputs, punctuation):
             while gold[node] != 0:
                 depth, node = depth + 1, gold[node]
             length = abs(gold[m] - m) if gold[m] else 0
-            between = range(min(gold[m], m) + 1, max(gold[m], m))
-            crossing = any(gold[m] not in path(gold, word) for word in between)
             ours = [(heads[m] == gold[m], labels[m - 1]) for heads, labels in (output[number] for output in outputs)]
             tag, label = sentence.rows[m - 1][3], sentence.rows[m - 1][7]
-            words.append((depth, length, len(gold) - 1, crossing, tag, label, ours))
+            words.append((depth, length, len(gold) - 1, m in crossing, tag, label, ours))
     return words
-
-
-def path(heads, word):
-    """The words from a word up to the root."""
-    found = [word]
-    while word != 0:
-        word = heads[word]
-        found.append(word)
-    return found
 
 
 def ratio(flags):

@@ -6,15 +6,7 @@ import itertools
 
 import numpy as np
 from naive_crossing import cross
-from naive_trees import (
-    END,
-    START,
-    grandparent_number,
-    grandsibling_number,
-    pairs_of,
-    sibling_number,
-    trisibling_number,
-)
+from naive_trees import END, START, grandparent_number, grandsibling_number, pairs_of, sibling_number, trisibling_number
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 

@@ -15,7 +15,7 @@ BOUNDS_OF_trees = tests/trees nonproj/trees
 
 PLAIN_TESTS ?= tests/kernels/test_plain.py tests/automata tests/parts tests/trees tests/dual tests/scoring tests/pipeline
 
-.PHONY: test-bounds test-plain test-python test-encoder types
+.PHONY: test-bounds test-plain test-python mutants test-encoder types
 
 test-bounds: $(TOOLS) ## run the tests of kernels with array bounds checks
 	@$(if $(BOUNDS_TESTS),NUMBA_BOUNDSCHECK=1 $(PYTEST) $(BOUNDS_TESTS) -k 'not integer_program and not sizes' $(ARGS),:)
@@ -26,10 +26,13 @@ test-plain: $(TOOLS) ## run the tests of kernels that numba compiles by itself, 
 test-python: $(TOOLS) ## run the tests of decoders and scores without compilation, for coverage; takes minutes
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) -W ignore::RuntimeWarning $(DECODE_TESTS) tests/scoring/test_scoring.py $(ARGS)
 
+mutants: $(TOOLS) $(WARM) ## try whether the tests find each fault of tests/mutants.txt that they found before; takes an hour
+	@"$(BIN)/python" tests/mutants.py
+
 test-encoder: $(TOOLS) $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
 	@$(PYTEST) tests/learning/encoders nonproj/learning/encoders research/tests/test_encoder_experiment.py $(ARGS)
 
 types: $(TOOLS) ## check the types
 	@"$(BIN)/python" -m mypy
 
-test-all: test-bounds test-plain test-python types
+test-all: test-bounds test-plain test-python mutants types

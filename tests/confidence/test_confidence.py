@@ -12,15 +12,7 @@ from problems import ALL_SETS, KINDS, draw_problem, trees_over
 from nonproj.components.confidence import held_out, known_strings
 from nonproj.confidence.alternatives import costs
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
-from nonproj.confidence.evidence import (
-    FEATURES,
-    LARGE,
-    TAG_FEATURES,
-    TEXT_FEATURES,
-    ConfidenceInput,
-    Evidence,
-    gather,
-)
+from nonproj.confidence.evidence import FEATURES, LARGE, TAG_FEATURES, TEXT_FEATURES, ConfidenceInput, Evidence, gather
 from nonproj.confidence.evidence import KINDS as EVIDENCE
 from nonproj.dual.decoding import decode_trusted, dual_decomposition
 from nonproj.dual.exclusion import exclusion_bounds

@@ -141,7 +141,7 @@ def test_a_budget_stops_dual_decomposition_too(name):
     """Work is counted, not timed: twice the same, and with little of it there is a tree, a true bound and a gap."""
     stopped = 0
     for seed in range(10):
-        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=False)
+        parts, scores = draw_problem(np.random.default_rng(seed), 10, name, "continuous", pruned=False)
         best = branch_and_bound(parts, scores, search=SearchOptions(10**9))
         found, again = (branch_and_bound(parts, scores, search=SearchOptions(100)) for _ in range(2))
         assert best.certified
@@ -217,15 +217,9 @@ def test_a_full_heap_is_searched_depth_first(monkeypatch, most_open):
     assert longest >= 3
 
 
-@pytest.mark.parametrize(
-    "search, message",
-    [
-        (SearchOptions(work_per_word=-1), "work_per_word is -1; a number from 0 to 100000000000000 is expected"),
-        (SearchOptions(work_per_word=10**14 + 1), "work_per_word is 100000000000001; a number from 0 to"),
-        (SearchOptions(node_iterations=0), "node_iterations is 0; 1 or more is expected"),
-    ],
-)
-def test_bad_limits_are_named(search, message):
+def test_bad_limits_are_named():
     parts, scores = draw_problem(np.random.default_rng(0), 3, "sibling", "continuous", pruned=False)
-    with pytest.raises(ValueError, match=message):
-        branch_and_bound(parts, scores, search=search)
+    with pytest.raises(ValueError, match="work_per_word is 100000000000001; a number from 0 to 100000000000000 is"):
+        branch_and_bound(parts, scores, search=SearchOptions(work_per_word=10**14 + 1))
+    with pytest.raises(ValueError, match="node_iterations is 0; 1 or more is expected"):
+        branch_and_bound(parts, scores, search=SearchOptions(node_iterations=0))

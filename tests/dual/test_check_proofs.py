@@ -263,12 +263,7 @@ def test_limits():
     """Words, and those of projective trees, are limited: see the checker's help."""
     for size, options, reason in ((10_001, {}, "10001 words; at most 10000"), (501, {"projective": True}, "501 words")):
         record = {"format": "nonproj proof", "version": 4, "name": "", "words": None, "model": None, "options": {}}
-        record |= {
-            "single_root": False,
-            "projective": False,
-            "costs": None,
-            "outside": "pruned",
-        } | options
+        record |= {"single_root": False, "projective": False, "costs": None, "outside": "pruned"} | options
         record |= {"candidates": [[0, 1 + m % size] for m in range(1, size + 1)], "excluded": [], "search": [0]}
         record |= {"scores": {"arc": [0.0] * (2 * size)}, "multipliers": [[None, None]]}
         record["trees"] = [{"heads": [0] * size, "score": 0.0, "within": 0.0}]

@@ -90,7 +90,7 @@ def test_equals_integer_programs(name):
     moved, chosen = 0, seeds(12, least=3)
     for seed in chosen:
         rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 8 if name == "third" else 10, name, "continuous", pruned=True)
+        parts, scores = draw_problem(rng, 6 if name == "third" else 8, name, "continuous", pruned=True)
         costs = np.abs(rng.normal(size=len(parts.arcs.head))) * (rng.random(len(parts.arcs.head)) < 0.6)
         found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs)
         assert found.certified
@@ -115,7 +115,7 @@ def test_costs_of_zero_change_nothing(name):
 def test_high_costs_leave_the_best_projective_tree(name):
     moved = 0
     for seed in range(8):
-        parts, scores = draw_problem(np.random.default_rng(seed), 14, name, "continuous", pruned=True)
+        parts, scores = draw_problem(np.random.default_rng(seed), 10, name, "continuous", pruned=True)
         try:
             expected = branch_and_bound(parts, scores, DualOptions(projective=True)).score
         except ValueError:  # there is none

@@ -129,7 +129,7 @@ def test_low_arcs_do_not_swallow_the_digits_of_arcs_alone(seed):
 
 
 REFUSED = [
-    ({"arc_scores": (0, 1, np.nan)}, r"arc_scores\[0, 1\] is nan; a finite score is expected"),
+    ({"arc_scores": (0, 1, np.nan)}, r"arc_scores\[0, 1\] is nan; a finite score is expected, or minus infinity"),
     ({"arc_scores": (0, 1, np.inf)}, r"arc_scores\[0, 1\] is inf; a finite score is expected"),
     ({"arc_scores": (2, 1, 1e300)}, r"arc_scores\[2, 1\] is 1e\+300; the maximum absolute value is 1e\+290"),
     ({"siblings": (0, 1, 2, -np.inf)}, r"siblings\[0, 1, 2\] is -inf; .*only an arc can be forbidden"),

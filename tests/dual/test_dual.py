@@ -8,17 +8,7 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_subgradient import Paper, Polyak, relax
-from problems import (
-    ALL_SETS,
-    HIGHER_ORDER,
-    KINDS,
-    best_score,
-    centre,
-    check_laws,
-    draw_problem,
-    scale_arcs,
-    trees_over,
-)
+from problems import ALL_SETS, HIGHER_ORDER, KINDS, best_score, centre, check_laws, draw_problem, scale_arcs, trees_over
 
 from nonproj.dual.decoding import dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
@@ -76,12 +66,7 @@ def test_kernel_equals_the_readable_loop_step_by_step(name, rule, beta, tau):
         decoded, trace = dual_trace(parts, scores, options)
         tree, automata, size = naive_dual.oracles(parts, scores, beta, tau, trees_over(parts.arcs))
         twin = relax(
-            tree,
-            automata,
-            naive_trees.tree_scorer(parts, scores),
-            size,
-            rule=RULES[rule](),
-            max_iterations=60,
+            tree, automata, naive_trees.tree_scorer(parts, scores), size, rule=RULES[rule](), max_iterations=60
         )
         assert decoded.iterations == twin.iterations
         np.testing.assert_allclose(trace.dual, twin.trace["dual"], rtol=1e-9, atol=1e-9)
@@ -150,27 +135,13 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
             assert 0.0 <= decoded.bound - twin.dual_bound <= 1e-9 * np.abs(scores).max()
             assert (decoded.score, *decoded[3:5]) == (twin.primal_value, twin.agreed, twin.certified)
             whole += 1
-        lazy += (trace.decoded < len(arcs.start) - 1).any()
+        heads = len(arcs.start) - 1
+        assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (heads * decoded.iterations))
+        lazy += (trace.decoded < heads).any()
         longest = max(longest, min(exact, decoded.iterations))
     assert whole >= (0.2 if name != "third" else 0.1) * len(chosen)
     assert lazy >= 0.5 * len(chosen)
     assert longest >= 15
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_the_first_iteration_decodes_all_automata_and_later_ones_fewer(name):
-    long = 0
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 9, name, "continuous", pruned=True)
-        decoded, trace = dual_trace(parts, scores, DualOptions(max_iterations=80))
-        assert trace.decoded[0] == 10
-        assert trace.decoded.max() <= 10
-        assert decoded.recomputed == pytest.approx(trace.decoded.sum() / (10 * decoded.iterations))
-        if decoded.iterations > 3:
-            assert trace.decoded[1:].min() < 10
-            long += 1
-    assert long >= 5
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -187,43 +158,6 @@ def test_without_higher_order_scores_it_is_the_arborescence(name, single_root, s
     assert decoded.certified
     assert decoded.iterations <= 20
     assert decoded.tree.tolist() == maximum_arborescence_sparse(arcs, arc_scores, single_root).tolist()
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_neither_beta_nor_tau_nor_the_rule_changes_a_certified_optimum(name):
-    compared = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 8, name, "continuous", pruned=True)
-        scores = scale_arcs(parts, scores, 3)
-        best = [
-            dual_decomposition(parts, scores, DualOptions(1000, beta, tau, rule=rule))
-            for beta, tau, rule in [(0.001, 1.0, APPENDIX_A), (0.5, 0.5, POLYAK), (0.9, 0.1, APPENDIX_A)]
-        ]
-        certified = [decoded for decoded in best if decoded.certified]
-        assert len({tuple(decoded.tree.tolist()) for decoded in certified}) <= 1
-        compared += max(0, len(certified) - 1)
-    assert compared >= 12
-
-
-@pytest.mark.parametrize("name", ALL_SETS)
-def test_a_constant_on_all_arcs_into_a_word_only_shifts_the_score(name):
-    compared = 0
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 7, name, "continuous", pruned=True)
-        scores = scale_arcs(parts, scores, 8 if name == "third" else 4)
-        shifted = scores.copy()
-        shifted[parts.range("arc")] += 7.0 * (parts.arcs.modifier == 3)
-        before = dual_decomposition(parts, scores, DualOptions(2000))
-        after = dual_decomposition(parts, shifted, DualOptions(2000))
-        if before.certified and after.certified:
-            assert before.tree.tolist() == after.tree.tolist()
-            assert after.score == pytest.approx(before.score + 7.0)
-            compared += 1
-        assert after.bound >= before.score + 7.0 - 1e-8
-        assert before.bound >= after.score - 7.0 - 1e-8
-    assert compared >= 8
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -273,29 +207,6 @@ def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, ru
     assert decoded[1:] == (n, n, True, True, 1, 1.0, 0)
 
 
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("seed", seeds(10))
-def test_all_scores_times_a_power_of_two_take_the_same_steps(seed, name):
-    rng = np.random.default_rng(seed)
-    parts, scores = draw_problem(rng, 8, name, "continuous", pruned=True)
-    options = DualOptions(50, 0.001, tolerance=0.0, rule=APPENDIX_A)
-    decoded, trace = dual_trace(parts, scores, options)
-    scaled, scaled_trace = dual_trace(parts, 1024.0 * scores, options)
-    assert scaled.tree.tolist() == decoded.tree.tolist()
-    assert scaled[1:] == (1024.0 * decoded.score, 1024.0 * decoded.bound, *decoded[3:])
-    assert scaled_trace.dual.tolist() == (1024.0 * trace.dual).tolist()
-    assert scaled_trace.step.tolist() == (1024.0 * trace.step).tolist()
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_ties_end_with_a_certificate(name):
-    """All scores zero: every tree is best, and the first one is known to be."""
-    parts = part_space(full_arc_space(5), name)
-    decoded = dual_decomposition(parts, np.zeros(len(parts)))
-    assert decoded.certified
-    assert (decoded.score, decoded.bound) == (0.0, 0.0)
-
-
 def test_errors_name_what_is_wrong():
     parts = part_space(full_arc_space(2), "sibling")
     scores = np.zeros(19)
@@ -311,7 +222,6 @@ def test_errors_name_what_is_wrong():
 @pytest.mark.parametrize(
     "option, message",
     [
-        ({"max_iterations": 0}, "max_iterations is 0; 1 or more is expected"),
         ({"beta": 1.5}, "beta is 1.5; a share from 0 to 1 is expected"),
         ({"tau": float("nan")}, "tau is nan; a share from 0 to 1 is expected"),
         ({"tolerance": -1e-9}, "tolerance is -1e-09; 0 or more is expected"),
@@ -339,7 +249,8 @@ def test_a_sentence_without_words_is_the_root_alone(name, projective):
 def test_a_first_gap_of_zero_ends_the_rule_of_the_paper_at_once(name):
     """The automata of all-zero scores choose nothing and no word agrees, yet the first tree is known to be best."""
     parts = part_space(full_arc_space(5), name)
-    decoded = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=APPENDIX_A))
-    assert decoded.certified
-    assert not decoded.agreed
-    assert decoded.iterations == 1
+    for rule in RULES:
+        decoded = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=rule))
+        assert decoded.certified and (decoded.score, decoded.bound) == (0.0, 0.0)
+    paper = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=APPENDIX_A))
+    assert not paper.agreed and paper.iterations == 1

@@ -110,12 +110,3 @@ def test_bounds_of_excluded_arcs_are_bounds(name, kind):
             if name == "arc":
                 assert bounds[m] == pytest.approx(float(best), abs=1e-7)
     assert compared >= 40 / 25 * len(chosen)
-
-
-def test_wrong_arguments_are_refused():
-    rng = np.random.default_rng(0)
-    parts, scores = draw_problem(rng, 3, "sibling", "continuous", pruned=False)
-    with pytest.raises(ValueError, match="k is 0; 1 or more is expected"):
-        k_best(parts, scores, 0)
-    with pytest.raises(ValueError, match="one score|finite|shape"):
-        k_best(parts, scores[1:], 1)

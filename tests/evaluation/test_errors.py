@@ -3,9 +3,9 @@
 import json
 import random
 
-import numpy as np
 import pytest
 from instances import seeds
+from judged import random_tree, sentence_of, text_of
 from naive_crossing import crossing_arcs
 from naive_errors import counted_words, ratio, scores
 
@@ -13,30 +13,9 @@ from nonproj.cli.main import main
 from nonproj.evaluation.errors import ARC_LENGTHS, DEPTHS, SENTENCE_LENGTHS, error_tables
 from nonproj.evaluation.report import error_report
 from nonproj.evaluation.scores import Evaluation, is_punctuation
-from nonproj.types import Sentence
 
 KEYS = {"tag": 4, "label": 5}
 BINS = {"depth": (0, DEPTHS), "arc_length": (1, ARC_LENGTHS), "sentence_length": (2, SENTENCE_LENGTHS)}
-
-
-def random_tree(generator, n):
-    """A tree of n words, head by head in a random order."""
-    order, heads = generator.sample(range(1, n + 1), n), [-1] + [0] * n
-    for i, modifier in enumerate(order):
-        heads[modifier] = generator.choice([0, *order[:i]])
-    return heads
-
-
-def sentence_of(heads, labels, tags, forms):
-    rows = [
-        [str(i), form, "_", tag, "_", "_", str(head), label, "_", "_"]
-        for i, (form, tag, head, label) in enumerate(zip(forms, tags, heads[1:], labels, strict=True), 1)
-    ]
-    return Sentence(rows, np.array(heads, dtype=np.int32))
-
-
-def text_of(sentences):
-    return "".join("".join("\t".join(row) + "\n" for row in s.rows) + "\n" for s in sentences)
 
 
 def two_parsers(seed):
@@ -46,7 +25,7 @@ def two_parsers(seed):
     for n in (1, 2, 3, 5, 8, 12, 20, 25, 33, 45):
         gold, labels = random_tree(generator, n), generator.choices("abc", k=n)
         forms = generator.choices(("ord", "x", ".", ",", "$", "«", "3.5"), k=n)
-        sentences.append(sentence_of(gold, labels, generator.choices("NVA_", k=n), forms))
+        sentences.append(sentence_of(gold, labels, forms, generator.choices("NVA_", k=n)))
         near = random_tree(generator, n) if generator.random() < 0.3 else gold
         outputs[0].append((near, [generator.choice("abc") if generator.random() < 0.4 else a for a in labels]))
         outputs[1].append((random_tree(generator, n), generator.choices("abd", k=n)))
@@ -146,7 +125,7 @@ def test_precision_and_confusions_equal_the_definitions(seed):
 
 def test_without_labels():
     evaluation = Evaluation()
-    evaluation.add(sentence_of([-1, 2, 0], "ab", "NN", "xx"), [0, 1])
+    evaluation.add(sentence_of([-1, 2, 0], "ab", "xx"), [0, 1])
     errors = error_tables([evaluation])
     assert errors["confusions"] is None and "label" not in errors["tables"]
     assert errors["tables"]["depth"][1] == {"name": "2", "words": 1, "uas": [0.0], "las": None}
@@ -170,10 +149,10 @@ def test_other_sentences_are_refused():
 def test_command(tmp_path, capsys):
     sentences, outputs = two_parsers(5)
     paths = [tmp_path / "gold.conll", tmp_path / "a.conll", tmp_path / "b.conll"]
-    paths[0].write_text(text_of(sentences))
+    paths[0].write_text(text_of(*sentences))
     for path, output in zip(paths[1:], outputs, strict=True):
-        parsed = [sentence_of(h, ls, "N" * len(s), s.forms) for s, (h, ls) in zip(sentences, output, strict=True)]
-        path.write_text(text_of(parsed))
+        parsed = [sentence_of(h, ls, s.forms) for s, (h, ls) in zip(sentences, output, strict=True)]
+        path.write_text(text_of(*parsed))
     gold, a, b = map(str, paths)
     direct = evaluations_of(sentences, outputs)
     assert main(["evaluate", "--errors", "--json", gold, a]) == 0

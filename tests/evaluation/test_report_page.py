@@ -346,14 +346,6 @@ def test_names_for_those_who_do_not_see(page):
     assert page.find_element(By.ID, "only-crossing").get_attribute("aria-pressed") == "false"
 
 
-def test_a_narrow_window_does_not_scroll_sideways(page):
-    page.set_window_size(500, 800)
-    try:
-        assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-    finally:
-        page.set_window_size(1200, 900)
-
-
 def test_the_page_has_no_control_characters_or_changes_of_direction(browser, tmp_path):
     nasty = "a\u202eb\u2066\x1b\x7f\u2028c"
     row = f"1\t{nasty}\t{nasty}\t{nasty}\t_\t_\t0\t{nasty}\t_\t_\n\n"

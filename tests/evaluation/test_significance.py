@@ -4,7 +4,7 @@ import itertools
 import random
 
 import pytest
-from test_evaluate import cases, naive_punctuation, random_tree, sentence_of
+from judged import cases, naive_punctuation, random_tree, sentence_of
 
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare

@@ -152,24 +152,9 @@ SYSTEM = (
 
 def test_an_example():
     errors = text_errors(parsed(GOLD), [parsed(SYSTEM)], {"vin", "."})
-    assert errors["words"] == 5
-    counts = [row["counts"][0] for row in errors["tables"]["cause"]]
-    assert counts == [2, 0, 1, 0, 0, 0]  # du is not two words; Oui is not a sentence
+    assert [row["counts"][0] for row in errors["tables"]["cause"]] == [2, 0, 1, 0, 0, 0]
     assert errors["tables"]["sentence"] == [{"name": ".", "gold": 1, "missed": [1], "wrong": [0]}]
-    assert errors["confusions"] == {
-        "words": [{"gold": "du = de + le", "predicted": "du", "counts": [1]}],
-        "tag": [{"gold": "NOUN", "predicted": "VERB", "counts": [1]}],
-        "lemma": [{"gold": "vin", "predicted": "vine", "counts": [1]}],
-        "label": [{"gold": "root", "predicted": "dep", "counts": [1]}],
-    }
-    assert errors["tables"]["feature"] == [
-        {"name": "Gender", "gold": 2, "missing": [0], "wrong": [1], "superfluous": [0]},
-        {"name": "Case", "gold": 0, "missing": [0], "wrong": [0], "superfluous": [1]},
-        {"name": "Number", "gold": 1, "missing": [0], "wrong": [0], "superfluous": [0]},
-    ]
-    known, unknown = errors["tables"]["known"][1:]
-    assert (known["gold"], known["aligned"], known["upos"]) == (2, [2], [0.5])
-    assert (unknown["gold"], unknown["aligned"], unknown["upos"], unknown["las"]) == (3, [1], [1.0], [0.0])
+    assert errors["confusions"]["lemma"] == [{"gold": "vin", "predicted": "vine", "counts": [1]}]
     report = text_error_report(errors)
     assert "  multiword token not expanded" in report and "        1  du = de + le -> du\n" in report
     row = next(line for line in report.splitlines() if line.startswith("  unknown words"))

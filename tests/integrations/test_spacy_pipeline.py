@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from toy import QUICK, raw_treebank, read, treebank
 
 from nonproj.components.trainer import train
-from nonproj.errors import ModelError
 from nonproj.options.config import Config
 
 spacy = pytest.importorskip("spacy")
@@ -120,30 +118,6 @@ def test_labels_are_those_of_the_model_with_spacys_root(folder):
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_missing_model_is_named_when_the_component_is_added(tmp_path):
-    nlp = spacy.blank("da")
-    with pytest.raises(ModelError, match=r"none\.nonproj: no such file"):
-        nlp.add_pipe("nonproj", config={"model": str(tmp_path / "none.nonproj")})
-    assert "nonproj" not in nlp.pipe_names
-
-
-def test_a_pipeline_on_disk_needs_no_other_file(folder, tmp_path):
-    """The model is in the pipeline's folder: the file that it came from may be gone, but not before it is written."""
-    copy = tmp_path / "copy.nonproj"
-    copy.write_bytes((folder / "universal").read_bytes())
-    nlp = pipeline(copy)
-    nlp.to_disk(tmp_path / "pipeline")
-    copy.unlink()
-    loaded = spacy.load(tmp_path / "pipeline")
-    again = pickle.loads(pickle.dumps(loaded.get_pipe("nonproj")))
-    text = "den hund ser hus ."
-    expected = [(token.head.i, token.dep_, token.pos_, token.tag_) for token in nlp(text)]
-    for doc in (loaded(text), again(loaded.make_doc(text))):
-        assert [(token.head.i, token.dep_, token.pos_, token.tag_) for token in doc] == expected
-    with pytest.raises(ModelError, match="no such file"):
-        pipeline(copy)
 
 
 # -- tags --------------------------------------------------------------------------------------------------------------

@@ -34,12 +34,7 @@ BAD = [
     ("range down", word(1, 0) + word("2-1", "_"), 2, "ID is '2-1', 2 expected"),
     ("empty node", word(1, 0) + word("2.1", "_"), 2, "ID is '2.1', 2 expected"),
     ("range of one", word("1-1", "_") + words(0), 1, "the multiword range 1-1 has one word, two or more expected"),
-    (
-        "range repeated",
-        word("1-2", "_") * 2 + words(0, 1),
-        2,
-        "the multiword range 1-2 overlaps the one before it",
-    ),
+    ("range repeated", word("1-2", "_") * 2 + words(0, 1), 2, "the multiword range 1-2 overlaps the one before it"),
     (
         "ranges overlap",
         word("1-2", "_") + word(1, 0) + word("2-3", "_") + word(2, 1) + word(3, 1),

@@ -11,12 +11,10 @@ from naive_trees import all_trees
 from staged import scored
 
 from nonproj.cli.main import main
-from nonproj.components.trainer import train
 from nonproj.errors import DataError
 from nonproj.io import conll
 from nonproj.io.constraints import read_constraints
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
 from nonproj.pipeline.parser import Parser
@@ -24,12 +22,9 @@ from nonproj.types import Sentence
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
+def path(model_of):
     """A small model, with a tagger."""
-    settings = toy.QUICK | {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
-    target = tmp_path_factory.mktemp("constraints") / "toy.nonproj"
-    train(toy.sentences(60), Config().with_overrides(settings)).save(target)
-    return target
+    return model_of("complete")
 
 
 def constrained(sentence, misc):

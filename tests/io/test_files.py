@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nonproj.errors import FileError, one_line
-from nonproj.io import files, temporary
+from nonproj.io import files, kinds, temporary
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -168,6 +168,10 @@ def test_names_of_one_file_are_known(tmp_path):
     assert files.identity(tmp_path / "b", 1) == files.identity(f"{tmp_path}/./b", 1) != files.identity(path, 1)
     assert files.identity("/dev/null", 1) is None
     assert files.identity("-", 1) == files.identity("/dev/stdout", 0) is not None
+
+
+def test_what_cannot_be_read_has_no_beginning(tmp_path):
+    assert kinds.beginning_of(str(tmp_path)) == kinds.beginning_of(str(tmp_path / "missing")) == b""
 
 
 def test_messages_are_one_one_line_line():

@@ -33,20 +33,6 @@ def write(path, values, arrays):
     container.write(path, {"kind": "toy", "values": values}, arrays)
 
 
-def test_round_trip(tmp_path):
-    arrays = {"a": np.arange(6, dtype=np.int32).reshape(2, 3), "b": np.zeros(0), "c": np.ones(3, ">f4")}
-    values = {"words": ["ä", "\\", '"', "\\n", "a\tb", "\U0001f600"], "x": 0.1}
-    write(tmp_path / "m", values, arrays)
-    header, read = container.read(tmp_path / "m", verified=True)
-    assert header["values"] == values
-    assert {name: (array.dtype, array.tolist()) for name, array in read.items()} == {
-        name: (array.dtype.newbyteorder("="), array.tolist()) for name, array in arrays.items()
-    }
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
-    read["a"][0, 0] = 9  # changes stay in memory
-    assert container.read(tmp_path / "m").arrays["a"][0, 0] == 0
-
-
 def test_a_file_may_be_compressed(tmp_path, monkeypatch):
     arrays = {"a": np.arange(600, dtype=np.int32), "b": np.zeros(0)}
     write(tmp_path / "m", {"x": 1}, arrays)
@@ -151,18 +137,7 @@ def test_backslashes_are_read_in_pairs(tmp_path):
         assert container.read(tmp_path / "m").values == {"a": text}
 
 
-def test_arrays_are_those_of_the_file(tmp_path):
-    """A damaged byte is found if checksums are verified."""
-    write(tmp_path / "m", {}, {"a": np.arange(1000)})
-    content = bytearray((tmp_path / "m").read_bytes())
-    content[-1] ^= 1
-    read = refused(lambda path: container.read(path, verified=True), tmp_path / "x", bytes(content))
-    assert read == "damaged: the array 'a' does not match its checksum"
-
-
 def test_what_cannot_be_written(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match=r"weights\['a'\] is object"):
-        write(tmp_path / "m", {}, {"a": np.array([{}], object)})
     monkeypatch.setattr(container, "MAX_HEADER", 1000)
     with pytest.raises(ValueError, match="a header of .* bytes; the maximum is 1000"):
         write(tmp_path / "m", {"a": "b" * 1000}, {})

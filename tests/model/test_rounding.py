@@ -6,12 +6,11 @@ import zlib
 
 import numpy as np
 import pytest
-from toy import treebank
+import toy
 
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
 from nonproj.evaluation.parsing import evaluate_parser
-from nonproj.io import conll
 from nonproj.model.model import Model
 from nonproj.model.rounding import DEAD, STEPS, WORD_STEPS, WORDS, round_table, rounded
 from nonproj.options.config import Config
@@ -22,15 +21,8 @@ SMALL |= {"network.epochs": 2, "tagger.network_epochs": 1, "tagger.epochs": 2}
 
 
 @pytest.fixture(scope="module")
-def sentences(tmp_path_factory):
-    path = tmp_path_factory.mktemp("rounding") / "toy.conllu"
-    path.write_text(treebank(150), encoding="utf-8")
-    return list(conll.read(path))
-
-
-@pytest.fixture(scope="module")
-def model(sentences):
-    return train(sentences[:100], Config().with_overrides(SMALL))
+def model(model_of):
+    return Model.load(model_of("complete"))
 
 
 def definition(values, step):
@@ -73,9 +65,9 @@ def test_types_shapes_and_all_else_remain(model):
 
 
 @pytest.mark.parametrize("context", [0, 4])
-def test_rows_of_words_are_rounded_by_their_use(sentences, context):
+def test_rows_of_words_are_rounded_by_their_use(context):
     small = SMALL | {"network.size": 8, "network.context": context, "tagger.epochs": 0, "training.epochs": 1}
-    model = train(sentences[:30], Config().with_overrides(small))
+    model = train(toy.sentences(30), Config().with_overrides(small))
     table, step = model.weights[WORDS], WORD_STEPS[1 if context else 0]
     assert table.any() and table.shape[1] == (context or 16)
     expected = np.reshape(definition(table.ravel().astype(float).tolist(), step), table.shape)
@@ -83,12 +75,12 @@ def test_rows_of_words_are_rounded_by_their_use(sentences, context):
     assert np.abs(rounded(model, 1.0).weights[WORDS] - expected).max() <= 0.5 + 1e-6
 
 
-def test_a_rounded_model_is_smaller_and_nearly_as_accurate(model, sentences):
-    sizes, scores = [], []
+def test_a_rounded_model_is_smaller_and_nearly_as_accurate(model):
+    sizes, scores, held_out = [], [], toy.sentences(50, seed=7)
     for each in (model, rounded(model, 1.0)):
         tables = [each.weights[name].tobytes() for name in (*STEPS, WORDS) if name in each.weights]
         sizes.append(sum(len(zlib.compress(table)) for table in tables))
-        scores.append(evaluate_parser(Parser(each, tags="all"), sentences[100:]).as_dict()["with_punctuation"]["las"])
+        scores.append(evaluate_parser(Parser(each, tags="all"), held_out).as_dict()["with_punctuation"]["las"])
     assert sizes[1] < 0.6 * sizes[0]
     assert abs(scores[1] - scores[0]) < 0.05
 

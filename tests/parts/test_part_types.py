@@ -188,16 +188,6 @@ def test_a_product_scores_as_both_of_its_factors_do(seed, forbidden, kind):
     assert compared >= 1
 
 
-def test_a_product_with_automata_that_accept_everything_changes_nothing():
-    rng = np.random.default_rng(0)
-    arcs, automata, scores = draw_automata(rng, 5, "continuous", False, 0.1)
-    free = head_automata(arcs, 1)
-    free.take[:] = 0.0
-    for factors in ((automata, free), (free, automata)):
-        for found, expected in zip(product(arcs, *factors), automata, strict=True):
-            assert found.tolist() == expected.tolist()
-
-
 # -- a part type without a compiled automaton --------------------------------------------------------------------------
 
 
@@ -277,9 +267,6 @@ def test_a_set_without_compiled_automata_equals_enumeration(modifier_count, name
 
 
 def test_what_has_no_automata_is_named(modifier_count):
-    parts = part_space(full_arc_space(2), ["arc", "grandparent", "modifier_count"])
-    with pytest.raises(NotImplementedError, match="part type grandparent has no head automata in general form"):
-        dual_decomposition(parts, np.zeros(len(parts)))
     parts = part_space(full_arc_space(2), ["arc", "modifier_count"])
     with pytest.raises(ValueError, match="the automata of arc, modifier_count are not compiled; they leave no trace"):
         dual_trace(parts, np.zeros(len(parts)))

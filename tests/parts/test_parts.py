@@ -60,13 +60,6 @@ def test_order_of_the_list_does_not_matter(seed):
         np.testing.assert_array_equal(got, want)
 
 
-def test_full_space_has_n_squared_arcs():
-    for n in range(6):
-        arcs = full_arc_space(n)
-        assert len(arcs.head) == n * n
-        assert (arcs.head != arcs.modifier).all()
-
-
 @pytest.mark.parametrize("seed", seeds(10))
 @pytest.mark.parametrize("name", [*ALL_SETS, *SUBSETS])
 def test_parts_are_numbered_by_the_definition(seed, name):
@@ -145,12 +138,6 @@ def test_a_restricted_problem_scores_its_trees_as_the_whole_does(seed, name):
             sorted(numbers[tree_indicators(fewer, tree) == 1]) == np.flatnonzero(tree_indicators(parts, tree)).tolist()
         )
     assert len(trees) == sum(all(mask[h, m] for m, h in enumerate(t) if m) for t in trees_over(arcs))
-
-
-def test_different_trees_have_different_parts():
-    parts = part_space(full_arc_space(4), "grandparent")
-    seen = {tuple(tree_indicators(parts, tree).tolist()) for tree in naive.all_trees(4)}
-    assert len(seen) == len(naive.all_trees(4))
 
 
 def test_enumeration_counts_trees_as_cayley_does():

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 from instances import seeds
-from naive_pictures import SVG, corners, crossing_pairs, crossings, parsed
+from naive_pictures import SVG, crossing_pairs, crossings, parsed
 from pages import ROOT, run_page
 from toy import sentences
 
@@ -129,21 +129,6 @@ def test_crossing_is_that_of_the_evaluation():
             == nonprojective(heads[1:]).any()
             == bool(crossing_pairs(heads))
         )
-
-
-def test_real_trees_with_many_crossing_arcs(treebanks):
-    path = treebanks / "dutch" / "nl_lassysmall-ud-test.conllu"
-    if not path.exists():
-        pytest.skip(f"no {path}")
-    seen = 0
-    for sentence in itertools.islice(conll.read(path), 60):
-        heads = sentence.tree.tolist()
-        _, _, arcs = parsed(to_svg(picture_of(sentence)))
-        lines, pairs = {word: line for _, word, line in arcs}, crossing_pairs(heads)
-        seen += len(pairs)
-        for m, w in itertools.combinations(sorted(lines), 2):
-            assert crossings(lines[m], lines[w]) == ((m, w) in pairs), (sentence.line, m, w)
-    assert seen > 50
 
 
 def test_right_to_left_text_is_mirrored():
@@ -289,11 +274,6 @@ def test_the_page_of_pictures(tmp_path, monkeypatch):
     """Its program makes the picture that the page shows."""
     run_page("docs/pictures.md", tmp_path, monkeypatch)
     assert (tmp_path / "tree.svg").read_bytes() == (ROOT / "docs" / "tree.svg").read_bytes()
-
-
-def test_the_twin_reads_lines():
-    assert corners("M1.0 2.0V3.0") == [(1.0, 2.0), (1.0, 3.0)]
-    assert crossings([(0, 0), (0, 9)], [(-1, 4), (5, 4)]) == 1
 
 
 UNSEEN = "\x00\x1b\n\x7f\x9b\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufffe\ud800"

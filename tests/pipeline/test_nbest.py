@@ -12,28 +12,21 @@ from staged import scored
 
 import nonproj
 from nonproj.cli.main import main
-from nonproj.components.trainer import train
 from nonproj.dual.decoding import k_best
 from nonproj.errors import ConfigError
 from nonproj.io import conll
 from nonproj.model.model import Model
-from nonproj.options.config import Config
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import tree_score
 from nonproj.pipeline.parser import Parser
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    """A small model, with a tagger."""
-    settings = {"features.bits": 16, "pruner.bits": 16, "labeler.bits": 16, "training.epochs": 3}
-    settings |= toy.QUICK | {
-        "decoding.threshold": 1e-9,
-        "decoding.crossing": 0.0,
-    }  # the overconfident pruner would leave a single candidate
-    model = train(toy.sentences(30), Config().with_overrides(settings))
-    target = tmp_path_factory.mktemp("nbest") / "toy.nonproj"
-    model.save(target)
+def path(model_of, tmp_path_factory):
+    """A small model, with a tagger, all of whose arcs are candidates."""
+    model, target = Model.load(model_of("complete")), tmp_path_factory.mktemp("nbest") / "toy.nonproj"
+    config = model.config.with_overrides({"decoding.threshold": 1e-9, "decoding.crossing": 0.0})
+    dataclasses.replace(model, config=config).save(target)
     return target
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import itertools
 import json
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import numpy as np
 import pytest
 
 import nonproj
-from nonproj.io import conll
 from nonproj.io.objects import from_words
 from nonproj.nlp.document import Document, ParsedSentence
 from nonproj.parts.arcs import full_arc_space
@@ -67,13 +64,6 @@ def test_parents_children_and_subtrees_in_all_trees(n):
             assert all(child.parent == word for child in word.children)
 
 
-def test_a_subtree_may_have_gaps():
-    sentence = parsed(2, 0, 2, 1)
-    assert [word.form for word in sentence[0].subtree] == ["w1", "w4"]
-    assert sentence[1].subtree == sentence.words
-    assert sentence[1].parent is None
-
-
 def test_words_are_equal_by_what_they_are():
     one, same, other = parsed(2, 0), parsed(2, 0), parsed(0, 1)
     assert one[0] == same[0] and one[0] is not same[0]
@@ -106,13 +96,6 @@ def test_documents_and_sentences_are_sequences():
         one[2]
 
 
-def test_heads_have_an_entry_for_each_word():
-    sentence = parsed(3, 1, 0)
-    assert sentence.heads.tolist() == [3, 1, 0] == [word.head for word in sentence]
-    assert sentence.heads.dtype == np.int32 and len(sentence.heads) == len(sentence)
-    assert sentence.decoded.tree.tolist() == [-1, 3, 1, 0]
-
-
 def test_a_document_without_sentences():
     doc = Document("")
     assert (len(doc), list(doc), doc.words, doc.certified, doc.gap) == (0, [], [], True, 0)
@@ -131,24 +114,6 @@ def test_json_has_words_trees_and_certificates():
     assert sentence["words"] == [word.to_dict() for word in doc.words]
     assert (sentence["certified"], sentence["score"], sentence["bound"]) == (False, 2.0, 2.5)
     assert (doc.certified, doc.gap) == (False, 0.5)
-
-
-def test_json_of_parsed_text_names_places_in_the_text(nlp):
-    text = "Den hund ser hus.  Hus kender\nden kat."
-    found = json.loads(json.dumps(nlp(text).to_json()))
-    assert found["text"] == text
-    assert [text[w["start"] : w["end"]] for s in found["sentences"] for w in s["words"]] == [
-        w["form"] for s in found["sentences"] for w in s["words"]
-    ]
-
-
-def test_conllu_has_the_same_heads_and_labels():
-    for certificates in (False, True):
-        text = Document("", [parsed(2, 0), parsed(0, 1, 1)]).to_conllu(certificates)
-        found = list(conll.read(io.StringIO(text)))
-        assert [each.heads.tolist() for each in found] == [[2, 0], [0, 1, 1]]
-        assert [each.labels for each in found] == [["dep", "root"], ["root", "dep", "dep"]]
-        assert text.count("# nonproj certified = false\n") == (2 if certificates else 0)
 
 
 # -- streams -----------------------------------------------------------------------------------------------------------
@@ -170,20 +135,6 @@ def test_pairs_come_back_with_what_belongs_to_them(nlp, batch_size):
     assert all(context is own for (_, context), (_, own) in zip(found, given, strict=True))
     assert outlines(doc for doc, _ in found) == outlines(nlp(text) for text in TEXTS)
     assert outlines(nlp.pipe(TEXTS, batch_size=batch_size)) == outlines(doc for doc, _ in found)
-
-
-def test_a_stream_is_read_no_further_than_a_batch(nlp):
-    """With batches of one sentence, a text is parsed before the texts behind it are read."""
-    read_so_far = []
-
-    def endless():
-        for number in itertools.count():
-            read_so_far.append(number)
-            yield "Hus ser.", number
-
-    stream = nlp.pipe(endless(), as_tuples=True, batch_size=1)
-    assert [next(stream)[1] for _ in range(3)] == [0, 1, 2]
-    assert len(read_so_far) <= 4
 
 
 def test_words_are_counted_before_anything_is_done(nlp, monkeypatch):

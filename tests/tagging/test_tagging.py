@@ -156,9 +156,7 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
     chosen = rng.random(60) < 0.8
     numbers = {form: i for i, form in enumerate(dict.fromkeys(form for form, _ in words))}
     counter = Counter(
-        form_keys(list(numbers)),
-        np.array([numbers[form] for form, _ in words]),
-        np.array([tag for _, tag in words]),
+        form_keys(list(numbers)), np.array([numbers[form] for form, _ in words]), np.array([tag for _, tag in words])
     )
     lexicon = counter.count(chosen)
     forms = [*numbers, "Ba", "aab", "ZZZ", "zz9", "", "abAAbb"]
@@ -269,10 +267,7 @@ def test_wrong_templates_are_named(text, problem):
         ({"part": "lemmatizer", "templates": []}, "templates is no list of texts"),
         ({"part": "lemmatizer", "templates": [3]}, "templates is no list of texts"),
         ({"part": "lemmatizer", "templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
-        (
-            {"part": "lemmatizer", "templates": ["w.form " * 100]},
-            "the longest of 700 characters",
-        ),
+        ({"part": "lemmatizer", "templates": ["w.form " * 100]}, "the longest of 700 characters"),
     ],
 )
 def test_wrong_template_files_are_named(spec, problem):

@@ -115,11 +115,6 @@ def _allow(failures: int, dask_scheduler=None) -> None:
     dask_scheduler.allowed_failures = failures
 
 
-def _names(dask_scheduler=None) -> list:
-    """The names of the workers that a scheduler knows."""
-    return [worker.name for worker in dask_scheduler.workers.values()]
-
-
 def test_workers_with_a_different_version(here, cluster, capsys, monkeypatch):
     monkeypatch.setattr(dask_cluster, "__version__", "99.0")
     assert main(["parse", "toy.nonproj", "in.conll", "-o", "no", "--scheduler", cluster.scheduler_address]) == 2
