@@ -12,6 +12,7 @@ from models import prepared
 
 from nonproj.cli.main import main
 from nonproj.components.base import RunOptions, WeightTable, assemble
+from nonproj.components.continuing import continued_config
 from nonproj.components.fitting import fit_component
 from nonproj.components.labeler import LabelerComponent
 from nonproj.components.network import NetworkComponent
@@ -26,6 +27,7 @@ from nonproj.learning.label_numbers import widened
 from nonproj.learning.network import extended_network
 from nonproj.linear.state import Fitted
 from nonproj.model.model import Model
+from nonproj.options.sections import TreebankConfig
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.network import Network
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -176,6 +178,8 @@ def test_without_a_step_a_model_parses_as_before(start):
     assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels
     for name in ("pruner", "labeler"):
         np.testing.assert_array_equal(model.weights[name], start.weights[name])
+    networks = (each.component("network")[1]["words"] for each in (model, start))
+    np.testing.assert_array_equal(*networks)
     test = toy.sentences(40, seed=2)
     assert parses(Model.from_bytes(model.to_bytes()), test) == parses(start, test)
 
@@ -257,6 +261,8 @@ def test_options_that_a_model_has_learnt_with_stay(start):
         with pytest.raises(ConfigError, match=f"{named}: the model that is continued has"):
             train(few(5), small(**change), start=start)
     train(few(2), small(training__epochs=1, seed=3), start=start)
+    partial = dataclasses.replace(start, config=small(treebank__partial="misc", treebank__name="toy"))
+    assert continued_config(partial).treebank == TreebankConfig(root=partial.config.treebank.root, partial="misc")
 
 
 def test_tables_of_other_sizes_are_found(start):
