@@ -77,9 +77,10 @@ class Kills(Lane):
         for path in self.work.glob("new.nonproj*"):
             Model.load(path, verified=True)
         done = ended.code == 0
-        if not done and rng.random() < 0.2:
+        resumed = not done and rng.random() < 0.2
+        if resumed:
             require(call(_TRAIN, self.work).code == 0, "resuming fails")
-        if done or (self.work / "new.nonproj").exists():
+        if done or resumed:  # a model that was interrupted is that of the last complete epoch
             self._check_weights()
             self._reset()
         names = " and ".join(signal.Signals(number).name for _, number in signals)
