@@ -130,7 +130,7 @@ def test_packages_and_the_first_tree_in_an_empty_environment(model, folder, tmp_
     assert environment.run(environment.python, "-c", code).strip() == "2"
     done = run(block)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^faroese +1\.0\.0 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^faroese +nonproj-model-faroese +1\.0\.0 ", done.stdout, re.MULTILINE)
     assert (folder / "out.conllu").stat().st_mtime_ns > (folder / "a.conllu").stat().st_mtime_ns
     wheel = write_wheel(contents_of(Model.load(model), "english", "1.0.0"), folder)
     environment.install("--no-index", "--no-deps", str(wheel))
