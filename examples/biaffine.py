@@ -68,22 +68,18 @@ def pad(columns: Sequence[Sequence[int]]) -> Tensor:
     return nn.utils.rnn.pad_sequence([torch.tensor(column) for column in columns], batch_first=True, padding_value=PAD)
 
 
-def make_batches(
-    sentences: Sequence[Sentence], words: Vocabulary, tags: Vocabulary, limit: int = 500
-) -> list[tuple[Batch, list[int]]]:
-    """Return batches of sentences of similar lengths, each of at most ``limit`` nodes, and the numbers of these."""
-    order = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
-    groups: list[list[int]] = []
-    for number in order:
-        if not groups or (len(groups[-1]) + 1) * (len(sentences[number]) + 1) > limit:
+def make_batches(sentences: Sequence[Sentence], words: Vocabulary, tags: Vocabulary, limit: int = 500) -> list[Batch]:
+    """Return batches of sentences of similar lengths, each of at most ``limit`` nodes."""
+    groups: list[list[Sentence]] = []
+    for sentence in sorted(sentences, key=len):
+        if not groups or (len(groups[-1]) + 1) * (len(sentence) + 1) > limit:
             groups.append([])
-        groups[-1].append(number)
+        groups[-1].append(sentence)
     found = []
-    for group in groups:
-        own = [sentences[number] for number in group]
+    for own in groups:
         columns = ([words.encode(words_of(s)) for s in own], [tags.encode(tags_of(s)) for s in own])
         heads = pad([[0, *s.heads.tolist()] for s in own])
-        found.append((Batch(*map(pad, columns), heads, torch.tensor([len(s) for s in own])), group))
+        found.append(Batch(*map(pad, columns), heads, torch.tensor([len(s) for s in own])))
     return found
 
 
@@ -170,15 +166,15 @@ def evaluate(scored: Iterator[tuple[np.ndarray, Batch]]) -> Counts:
     return Counts(*total.tolist())
 
 
-def score_all(model: Biaffine, batches: Sequence[tuple[Batch, list[int]]]) -> Iterator[tuple[np.ndarray, Batch]]:
+def score_all(model: Biaffine, batches: Sequence[Batch]) -> Iterator[tuple[np.ndarray, Batch]]:
     """Yield each batch with its scores, which share their memory with the tensor."""
     model.eval()
-    for batch, _ in batches:
+    for batch in batches:
         with torch.no_grad():
             yield model(batch).numpy(), batch
 
 
-def train(model: Biaffine, batches: Sequence[tuple[Batch, list[int]]], epochs: int) -> Iterator[float]:
+def train(model: Biaffine, batches: Sequence[Batch], epochs: int) -> Iterator[float]:
     """Train and yield the seconds of each epoch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3, betas=(0.9, 0.9))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, epochs * len(batches))
@@ -186,22 +182,13 @@ def train(model: Biaffine, batches: Sequence[tuple[Batch, list[int]]], epochs: i
         begin = time.perf_counter()
         model.train()
         for number in torch.randperm(len(batches)).tolist():
-            batch = batches[number][0]
+            batch = batches[number]
             optimizer.zero_grad()
             loss(model(batch), batch).backward()
             nn.utils.clip_grad_norm_(model.parameters(), 5.0)
             optimizer.step()
             schedule.step()
         yield time.perf_counter() - begin
-
-
-def save(path: str, model: Biaffine, batches: Sequence[tuple[Batch, list[int]]]) -> None:
-    """Write the scores of each sentence, in the order of the file."""
-    matrices: dict[int, np.ndarray] = {}
-    for (scores, batch), (_, group) in zip(score_all(model, batches), batches, strict=True):
-        for row, length, number in zip(scores, batch.lengths.tolist(), group, strict=True):
-            matrices[number] = row[: length + 1, : length + 1]
-    np.savez(path, **{str(number): matrices[number] for number in sorted(matrices)})
 
 
 def main() -> int:
@@ -213,7 +200,6 @@ def main() -> int:
     arguments.add_argument("--epochs", type=int, default=2, help="passes over the training data (default: 2)")
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--threads", type=int, default=1, help="threads of torch (default: 1)")
-    arguments.add_argument("--save", metavar="FILE.npz", help="write the scores of the test file")
     options = arguments.parse_args()
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
@@ -232,8 +218,6 @@ def main() -> int:
         trees = f"{counts.trees} of {counts.sentences} are trees with a single root"
         text = f"epoch {epoch}, {seconds:.0f} s: UAS of the best heads {greedy} ({trees}), of the best trees {exact}"
         sys.stdout.write(f"{text}\n")
-    if options.save:
-        save(options.save, model, held_out)
     return 0
 
 

@@ -45,6 +45,7 @@ def make(source: Path, test: Path | None, amount: float, folder: Path) -> Path:
         The file would be too large.
     """
     model = rounded(Model.load_trained(source), amount)
+    model.meta.pop("raw_text", None)  # that of the weights before
     if test:
         evaluate_on(model, list(conll.read(test)), None)
     contents = contents_of(model, DEFAULT, __version__)

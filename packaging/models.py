@@ -32,17 +32,19 @@ from treebanks import TREEBANKS, Treebank, TreebankError, sha256, write_file  # 
 from nonproj import __version__  # noqa: E402
 from nonproj.cli.main import parse_arguments  # noqa: E402
 from nonproj.cli.package import contents_of  # noqa: E402
-from nonproj.cli.train import config_of  # noqa: E402
+from nonproj.cli.train import config_of, evaluate_on  # noqa: E402
 from nonproj.cli.treebanks import language_of  # noqa: E402
 from nonproj.components.preparation import LEARNING  # noqa: E402
 from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.card import UNKNOWN_LICENCE, model_card  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.kernels.interpreters import environment, python  # noqa: E402
+from nonproj.model.installed import SUFFIX  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.model.rounding import rounded  # noqa: E402
 from nonproj.model.wheel import write_wheel  # noqa: E402
 from nonproj.parts.registry import PART_SETS  # noqa: E402
+from research.experiments.raw import blocks  # noqa: E402
 from research.experiments.text import scores_of  # noqa: E402
 
 RELEASE = (
@@ -123,11 +125,21 @@ def complete(job: Job) -> None:
     if known := job.treebank:
         named = {"name": known.title, "licence": known.licence, "language": known.code or language_of(known.train)}
         found["data"] = model.meta["data"] | named
-    if "raw_text" not in model.meta and b"\n# text = " in job.test.read_bytes():
-        found["raw_text"] = scores_of(job.output, job.test)
+    if "raw_text" not in model.meta:
+        found |= figures_from_raw_text(model, job.test)
     if model.meta != model.meta | found:
         model.meta |= found
         model.save(job.output)
+
+
+def figures_from_raw_text(model: Model, test: Path) -> dict[str, object]:
+    """Return the record of a model's figures on the raw text of a test file, empty if a sentence has none."""
+    if not all(any(line.startswith("# text = ") for line in lines) for lines in blocks(test)):
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{SUFFIX}"
+        model.save(path)
+        return {"raw_text": scores_of(path, test)}
 
 
 def write_card(job: Job) -> str:
@@ -156,7 +168,7 @@ def packages(name: str) -> list[tuple[str, float]]:
 
 
 def write_packages(job: Job) -> None:
-    """Write the packages of a model, unless they are newer than it, and check them.
+    """Write the packages of a model, with the figures of their own weights, unless they are newer than it; check them.
 
     Raises
     ------
@@ -169,7 +181,10 @@ def write_packages(job: Job) -> None:
         done = list(folder.glob(f"nonproj_model_{name.replace('-', '_')}-{__version__}-*.whl"))
         if done and done[0].stat().st_mtime_ns > job.output.stat().st_mtime_ns:
             continue
-        wheel = write_wheel(contents_of(rounded(Model.load(job.output), amount), name, __version__), folder)
+        model = rounded(Model.load(job.output), amount)
+        evaluate_on(model, list(conll.read(job.test)), None)
+        model.meta |= figures_from_raw_text(model, job.test)
+        wheel = write_wheel(contents_of(model, name, __version__), folder)
         try:
             check_package(wheel, name, job.test)
         except subprocess.CalledProcessError as error:

@@ -14,10 +14,19 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import Sentence
+from nonproj.types import PartSpace, Sentence
 
 BITS = 12
 FILES = load_templates(parts="third")
+
+
+def draw_parts(rng: np.random.Generator, heads: np.ndarray, name: str) -> PartSpace:
+    """The parts over random candidate arcs, those of a tree among them."""
+    n = len(heads) - 1
+    arcs, mask = draw_arcs(rng, n), np.zeros((n + 1, n + 1), bool)
+    mask[arcs.head, arcs.modifier] = True
+    mask[heads[1:], np.arange(1, n + 1)] = True
+    return part_space(arc_space_from_mask(mask), name)
 
 
 def draw_update(
@@ -27,14 +36,10 @@ def draw_update(
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
     encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
-    arcs = draw_arcs(rng, n)
-    mask = np.zeros((n + 1, n + 1), bool)
-    mask[arcs.head, arcs.modifier] = True
-    mask[heads[1:], np.arange(1, n + 1)] = True
+    parts = draw_parts(rng, heads, name)
     perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
     # Multiples of 1/64 are exact in float32, and ties between sums of dozens of them are rare.
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    parts = part_space(arc_space_from_mask(mask), name)
     return perceptron, PartExample(encoder.encode(sentence), heads, parts), sentence, encoder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -128,9 +129,15 @@ def test_a_treebank_of_universal_dependencies_has_its_facts_and_figures_from_raw
     assert "| treebank | UD Faroese Toy |" in card and "| licence | CC BY-SA 4.0 |" in card
     row = (out / "README.md").read_text(encoding="utf-8").splitlines()[-1].split(" | ")
     assert f"| UPOS | {row[6]} % |" in card and f"| LAS | {row[7]} % |" in card and float(row[7]) > 10
-    assert [wheel.name for wheel in (out / "wheels").iterdir()] == [
-        f"nonproj_model_faroese_toy_arc-{models.__version__}-py3-none-any.whl"
-    ]
+    (wheel,) = (out / "wheels").iterdir()
+    assert wheel.name == f"nonproj_model_faroese_toy_arc-{models.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith("METADATA"))
+        described = archive.read(name).decode()
+    assert "| weights | rounded (1" in described and "F1 on its raw text" in described
+    lines = paths[1].read_text(encoding="utf-8").split("\n", 1)
+    paths[1].write_text(lines[1], encoding="utf-8")  # the first sentence has no text
+    assert models.figures_from_raw_text(models.Model.load(out / "UD_Faroese-Toy-arc.nonproj"), paths[1]) == {}
 
 
 def with_text(blocks: str) -> str:

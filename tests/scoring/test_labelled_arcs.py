@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 import toy
 from naive_crossing import crossing_arcs
-from problems import HIGHER_ORDER, draw_arcs, draw_tree, marked, naive_relaxed
+from problems import HIGHER_ORDER, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
+from updates import draw_parts
 
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import decode_trusted
@@ -23,7 +24,7 @@ from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
@@ -38,8 +39,6 @@ BITS, LABELS = 14, 3
 FILES = load_templates(parts="third", labelled=True)
 SPEC = FILES[LABELLED_ARC]
 SMALL = toy.FROM_GOLD_TAGS | {"labeler.joint": True, "training.epochs": 3, "network.epochs": 2}
-SMALL |= {"labeler.joint": True, "training.tags": "gold", "segmenter.epochs": 0, "training.epochs": 3}
-SMALL |= {"network.epochs": 2, "confidence.share": 0.0}
 
 
 def draw(seed, name, n, **options):
@@ -47,15 +46,11 @@ def draw(seed, name, n, **options):
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
     encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
-    arcs = draw_arcs(rng, n)
-    mask = np.zeros((n + 1, n + 1), bool)
-    mask[arcs.head, arcs.modifier] = True
-    mask[heads[1:], np.arange(1, n + 1)] = True
+    parts = draw_parts(rng, heads, name)
     scorer = Scorer(FILES, encoder.attributes, name, LABELS)
     arguments = {"margin": 2.0, "options": DualOptions(tau=0.25), "label_margin": 3.0} | options
     perceptron = Perceptron(scorer, BITS, **arguments)
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    parts = part_space(arc_space_from_mask(mask), name)
     example = PartExample(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
     return perceptron, example, sentence, encoder.vocabularies
 
