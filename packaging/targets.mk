@@ -25,7 +25,7 @@ dist: $(PACKAGING)
 models: $(TOOLS) $(WARM) ## train and evaluate the models of a release, with cards and packages: ten treebanks, or LANGS="danish UD_Welsh-CCG"
 	@$(GET_VECTORS) "$(BIN)/python" packaging/models.py $(LANGS:%=%-$(PARTS)) --out models --data "$(DATA)" \
 		$(if $(TREEBANKS),--source "$(FOLDERS)") $(if $(VECTORS),--train="--set features.vectors=$$vectors") $(ARGS); \
-		code=$$?; "$(BIN)/python" packaging/environment.py models/wheels && exit $$code
+		code=$$?; { ! test -d models/wheels || "$(BIN)/python" packaging/environment.py models/wheels; } && exit $$code
 
 english-model: $(WARM) ## make the English model that comes with nonproj, from one of UD English EWT; trained if it is missing, half an hour
 	@"$(BIN)/python" packaging/models.py english-ewt-grandparent --out models --data "$(DATA)" $(if $(TREEBANKS),--source "$(FOLDERS)")
