@@ -60,6 +60,12 @@ def open_report(browser, folder: Path, fragment: str = "") -> None:
         expose(folder / "report.html", *NAMES_OF_REPORTS)
     browser.get("about:blank")
     browser.get(f"file://{folder / 'report.html'}{fragment}")
+    wait_for_trees(browser)
+
+
+def wait_for_trees(browser) -> None:
+    """Wait for two frames, in which a report draws the trees that are in sight."""
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[0])))")
 
 
 def found(page, text: str) -> list[int]:

@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import expose, shown
+from browsing import expose, shown, wait_for_trees
 from shown import write_report
 
 from nonproj.cli.main import main
@@ -42,6 +42,7 @@ def page(browser, folder):
     browser.get(f"file://{folder / 'report.html'}")
     browser.execute_script("localStorage.clear()")
     browser.refresh()
+    wait_for_trees(browser)
     yield browser
     assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
 
