@@ -34,9 +34,9 @@ MOST = {("danish", "third"): 100, ("basque", "grandparent"): 200, ("basque", "th
 CONFIG = ROOT / "research" / "experiments" / "short.yaml"
 
 KINDS: dict[str, dict[str, object]] = {
-    "any tree": {},
+    "default": {},
+    "no costs of crossed arcs": {"crossing": 0.0},
     "projective": {"projective": True},
-    "costs of crossed arcs": {"crossing": 4.0},
     "5 best": {"nbest": 5},
     "over all arcs": {"full": True},
 }
