@@ -42,9 +42,9 @@ def undeclared(package: Path, wanted: Iterable[str]) -> dict[str, Path]:
     }
 
 
-def missing(package: Path, root: Path, files: Iterable[Path]) -> list[str]:
+def missing(package: Path, root: Path, files: Iterable[Path], prefix: str = "") -> list[str]:
     """Return the files below a folder that a wheel or an sdist lacks, of an sdist README and licence, too."""
-    expected = {path.relative_to(root).as_posix() for path in files}
+    expected = {prefix + path.relative_to(root).as_posix() for path in files}
     if package.suffix == ".whl":
         with zipfile.ZipFile(package) as wheel:
             return sorted(expected - set(wheel.namelist()))
@@ -80,12 +80,13 @@ class Fresh:
         self.run("python", "-m", "pip", "check")
 
 
-def check_all(words: list[str], missing: Callable[[Path], list[str]], use: Callable[[Fresh, Path, Path], None]) -> None:
-    """Check each package beside the first, which is the parser's, and is installed with each of the others."""
-    parser, *packages = (Path(word).resolve() for word in words)
-    for package in packages:
+def check_all(
+    packages: Iterable[str], missing: Callable[[Path], list[str]], use: Callable[[Fresh, Path], None]
+) -> None:
+    """Check that packages are complete, and use each in an environment of its own."""
+    for package in (Path(word).resolve() for word in packages):
         if absent := missing(package):
             raise SystemExit(f"{package.name}: without {', '.join(absent)}")
         with tempfile.TemporaryDirectory() as folder:
-            use(Fresh(Path(folder)), parser, package)
+            use(Fresh(Path(folder)), package)
         sys.stdout.write(f"{package.name}: complete; installed and used in an empty environment\n")

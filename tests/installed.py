@@ -8,81 +8,50 @@ data files with those of the checkout.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-import tarfile
-import tempfile
-import zipfile
 from pathlib import Path
 
+from distributions import Fresh, check_all
+from distributions import missing as missing_of
 from toy import treebank
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = "--epochs 1 --parts arc --set features.bits=16 --set pruner.bits=16 --set labeler.bits=16 --set tagger.epochs=1"
-BESIDE = ("README.md", "LICENSE", "CHANGELOG.md", "Makefile", "tests/toy.py", "configs/turkish.yaml", "docs/index.md")
-
-
-def data_files() -> set[str]:
-    """Return the data files of the package, as they are named in a wheel."""
-    found = {path for path in (ROOT / "nonproj").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    names = {path.relative_to(ROOT).as_posix() for path in found}
-    return names | {f"nonproj/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "features").rglob("*.yaml")}
+BESIDE = ("CHANGELOG.md", "Makefile", "tests/toy.py", "configs/turkish.yaml", "docs/index.md")
+TYPES = {"globals.d.ts", "tsconfig.json"}
+"""Files that only a type checker of JavaScript reads."""
 
 
 def missing(package: Path) -> list[str]:
     """Return the files that should be in a package and are not."""
+    paths = [path for path in (ROOT / "nonproj").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    paths = [path for path in paths if path.name not in TYPES]
+    templates = list((ROOT / "features").rglob("*.yaml"))
     if package.suffix == ".whl":
-        with zipfile.ZipFile(package) as wheel:
-            return sorted(data_files() - set(wheel.namelist()))
-    with tarfile.open(package) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    expected = {name.removeprefix("nonproj/") if "/features/" in name else name for name in data_files()}
-    return sorted((expected | set(BESIDE)) - names)
+        return missing_of(package, ROOT, paths) + missing_of(package, ROOT / "features", templates, "nonproj/features/")
+    return missing_of(package, ROOT, [*paths, *templates, *(ROOT / name for name in BESIDE)])
 
 
-def use(package: Path, folder: Path) -> None:
-    """Install a package into an environment in a folder, and use it there."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NONPROJ", "VIRTUAL"))}
-    clean |= {"NONPROJ_CACHE": os.environ.get("NONPROJ_CACHE", str(folder / "cache")), "PYTHONUTF8": "1"}
-
-    def run(*words: str, text: str | None = None) -> str:
-        done = subprocess.run(
-            words, cwd=folder, env=clean, input=text, capture_output=True, encoding="utf-8", check=False
-        )
-        if done.returncode:
-            raise SystemExit(f"{package.name}: {' '.join(words)} ended with code {done.returncode}\n{done.stderr}")
-        return done.stdout
-
-    run(sys.executable, "-m", "venv", "env")
-    python, nonproj = (str(folder / "env" / "bin" / name) for name in ("python", "nonproj"))
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package.resolve()))
-    run(python, "-m", "pip", "check")
-    tree = run(nonproj, "parse", "--text", "-", text="A hearing is scheduled on the issue today.\n")
+def use(fresh: Fresh, package: Path) -> None:
+    """Install a package into an environment, and use it there."""
+    fresh.install(package)
+    (fresh.folder / "text.txt").write_text("A hearing is scheduled on the issue today.\n", encoding="utf-8")
+    tree = fresh.run("nonproj", "parse", "--text", "text.txt")
     assert tree.count("\n9\t.\t") == 1 and "\troot\t" in tree, tree
-    run(python, "-c", "import nonproj; assert nonproj.load()('It rains.').sentences[0].certified")
-    where = run(python, "-c", "import nonproj; print(nonproj.__file__)").strip()
-    assert Path(where).is_relative_to(folder.resolve()), f"{where} is not the installed package"
-    version = run(nonproj, "--version").strip()
+    fresh.run("python", "-c", "import nonproj; assert nonproj.load()('It rains.').sentences[0].certified")
+    where = fresh.run("python", "-c", "import nonproj; print(nonproj.__file__)").strip()
+    assert Path(where).is_relative_to(fresh.folder.resolve()), f"{where} is not the installed package"
+    version = fresh.run("nonproj", "--version").strip()
     assert version.removeprefix("nonproj ") in package.name, f"{version} in {package.name}"
     for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
-        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
-    run(nonproj, "train", "train.conllu", "--test", "test.conllu", "-o", "toy.nonproj", "-qq", *SMALL.split())
-    parsed = run(nonproj, "parse", "toy.nonproj", "test.conllu", "--stats-comments")
+        (fresh.folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    fresh.run("nonproj", "train", "train.conllu", "--test", "test.conllu", "-o", "toy.nonproj", "-qq", *SMALL.split())
+    parsed = fresh.run("nonproj", "parse", "toy.nonproj", "test.conllu", "--stats-comments")
     assert parsed.count("# nonproj certified = true") == 6, parsed
-    assert "\tnsubj\t" in run(nonproj, "parse", "toy.nonproj", "--text", "-", text="den hund ser kat.\n")
-    assert "# toy.nonproj" in run(nonproj, "inspect", "--card", "toy.nonproj")
-
-
-def main(packages: list[str]) -> None:
-    """Check each of the packages."""
-    for name in packages:
-        if absent := missing(Path(name)):
-            raise SystemExit(f"{name}: without {', '.join(absent)}")
-        with tempfile.TemporaryDirectory() as folder:
-            use(Path(name), Path(folder))
-        sys.stdout.write(f"{name}: complete; installed and used in an empty environment\n")
+    (fresh.folder / "text.txt").write_text("den hund ser kat.\n", encoding="utf-8")
+    assert "\tnsubj\t" in fresh.run("nonproj", "parse", "toy.nonproj", "--text", "text.txt")
+    assert "# toy.nonproj" in fresh.run("nonproj", "inspect", "--card", "toy.nonproj")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    check_all(sys.argv[1:], missing, use)

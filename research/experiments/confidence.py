@@ -100,7 +100,7 @@ def page(rows: Sequence[Row]) -> list[str]:
     lines = []
     figures = ["right", "calibration_error", "noise", "area", *(f"surest_{share}" for share in shares)]
     for row in rows:
-        if row["language"] not in WITH[str(row["probabilities"])]:
+        if row["language"] not in WITH.get(str(row["probabilities"]), ()):  # an earlier version had others
             continue
         title = str(row["language"]).partition("-")[0].title()
         cells = [title, str(row["input"]), NAMES[str(row["probabilities"])], f"{row['count']:,}"]

@@ -8,6 +8,7 @@ The first is nonproj itself, which is installed with each of the others.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 SYSTEMS = Path(__file__).resolve().parents[1]
@@ -27,7 +28,7 @@ def missing(package: Path) -> list[str]:
     return missing_of(package, SYSTEMS, files)
 
 
-def use(fresh: Fresh, parser: Path, package: Path) -> None:
+def use(fresh: Fresh, package: Path, parser: Path) -> None:
     """Install both packages into an environment, and use them there."""
     fresh.install(parser, package)
     version = fresh.run("nonproj-systems", "--version").strip()
@@ -39,4 +40,4 @@ def use(fresh: Fresh, parser: Path, package: Path) -> None:
 
 
 if __name__ == "__main__":
-    check_all(sys.argv[1:], missing, use)
+    check_all(sys.argv[2:], missing, partial(use, parser=Path(sys.argv[1]).resolve()))

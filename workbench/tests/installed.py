@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 WORKBENCH = Path(__file__).resolve().parents[1]
@@ -27,7 +28,7 @@ def missing(package: Path) -> list[str]:
     return missing_of(package, WORKBENCH, [path for path in paths if path.is_file() and path.suffix != ".pyc"])
 
 
-def use(fresh: Fresh, parser: Path, package: Path) -> None:
+def use(fresh: Fresh, package: Path, parser: Path) -> None:
     """Install both packages into an environment, and use them there."""
     fresh.install(parser)
     assert "package nonproj-workbench; run: pip install" in fresh.run("nonproj", "annotate", "trees.conll", code=2)
@@ -46,4 +47,4 @@ def use(fresh: Fresh, parser: Path, package: Path) -> None:
 
 
 if __name__ == "__main__":
-    check_all(sys.argv[1:], missing, use)
+    check_all(sys.argv[2:], missing, partial(use, parser=Path(sys.argv[1]).resolve()))
