@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def warn_of_tags(lexicon: UserLexicon, model: Model) -> None:
-    """Warn of coarse tags in a lexicon that the model's tagger lacks: they are obeyed, but may be mistakes."""
+    """Warn of a lexicon's coarse tags that the model's tagger lacks: they are used, but may be mistakes."""
     known = {tag[0] for tag in (model.components.get("tagger") or {}).get("tagger", {}).get("tags", ())}
     wanted = dict.fromkeys(word.upos for each in lexicon.entries for word in each.words) if known else {}
     if other := [tag for tag in wanted if tag not in {"_", *known}]:
@@ -95,7 +95,7 @@ def warn_of_tags(lexicon: UserLexicon, model: Model) -> None:
 
 @contextlib.contextmanager
 def _hint(wanted: bool) -> Iterator[None]:
-    """Add to an error in one of several files how the others are parsed all the same."""
+    """Add a hint to an error in one of several files: how to parse the others nevertheless."""
     try:
         yield
     except DataError as error:

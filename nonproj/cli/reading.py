@@ -48,7 +48,7 @@ class Treebanks:
             raise first[0].error() if first else DataError(opened.name, 1, "no sentences")
 
     def read_all(self, source: Source | None, **rules: bool) -> list[Sentence]:
-        """Return all sentences of a treebank, whose equal strings are stored once; none without a source."""
+        """Return all sentences of a treebank, with equal strings stored once; none without a source."""
         if source is None:
             return []
         return conll.interned(self.read(source, **rules))

@@ -99,7 +99,7 @@ class FitContext:
     run : RunOptions
     files : TrainingFiles
     start : Model or None
-        The model that is continued: see `nonproj.components.continuing`.
+        The continued model: see `nonproj.components.continuing`.
     fitted : mapping of str to Fitted
         The components that were fitted before, by name.
     meta : dict
@@ -167,7 +167,7 @@ class FitContext:
         return CONTINUED_STEP if self.start else 1.0
 
     def begin(self, name: str, weights: np.ndarray, step: float = 1.0) -> None:
-        """Give a table, float32, the weights of the model that is continued, in units of a step, if there is one."""
+        """Give a table, float32, the weights of the continued model, in units of a step, if there is one."""
         if self.start:
             table, scale = self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0)
             if table.shape != weights.shape:
@@ -206,7 +206,7 @@ class Component(Fitted):
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
-        """Return the result of `fit` from a checkpoint; raise `ModelError` if it is unsound."""
+        """Return the result of `fit` from a checkpoint; raise `ModelError` if it is invalid."""
         state = saved.component(cls.name)
         return load(cls.kind or cls, state) if state else Fitted()
 
@@ -214,7 +214,7 @@ class Component(Fitted):
     def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
         """Return the corpus for later components, with predictions by cross-fitting, or with those of a checkpoint.
 
-        The result of `fit` is in ``context.fitted``.  Raises `ModelError` if the checkpoint is unsound.
+        The result of `fit` is in ``context.fitted``.  Raises `ModelError` if the checkpoint is invalid.
         """
         return corpus
 

@@ -125,7 +125,7 @@ def averaged_epochs(done: int, first: int) -> int:
 
 
 def check_history(epochs: object, step: object, steps: int, first: int) -> None:
-    """Raise `ModelError` if log and step number of a checkpoint are unsound.
+    """Raise `ModelError` if log and step number of a checkpoint are invalid.
 
     An epoch has ``steps`` steps; the average is restarted before epoch ``first``.
     """

@@ -73,7 +73,7 @@ class ConfidenceComponent(Component):
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few.
 
-        The classifier of a model that is continued stays.
+        The classifier of a continued model stays.
         """
         if context.start:
             return context.start.loaded(Classifier) or Fitted()

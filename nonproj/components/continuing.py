@@ -35,7 +35,7 @@ log = logging.getLogger("nonproj")
 
 
 def continued_config(start: Model) -> Config:
-    """Return the options of a model, but for the files and names of its treebank, and the epochs."""
+    """Return the options of a model, except the files and names of its treebank, and the epochs."""
     config = start.config
     treebank = TreebankConfig(root=config.treebank.root, partial=config.treebank.partial)
     return dataclasses.replace(

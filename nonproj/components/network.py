@@ -34,7 +34,7 @@ class NetworkComponent(Component):
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from the gold trees among the candidate arcs.
 
-        That of a model that is continued stays.
+        That of a continued model stays.
 
         Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
         ``network.label_weight``.
@@ -77,7 +77,7 @@ def _one_copy(corpus: Corpus, epoch: int) -> np.ndarray:
 
 
 def _extended_state(context: FitContext) -> State | None:
-    """Return the state of the network of the model that is continued, for all labels and strings; None without one."""
+    """Return the state of the network of the continued model, for all labels and strings; None without one."""
     start, vocabulary = context.start, context.vocabulary
     state = start.component(NetworkComponent.name) if start else None
     if start is None or state is None:
@@ -86,7 +86,7 @@ def _extended_state(context: FitContext) -> State | None:
 
 
 def kept_network(context: FitContext) -> Network | None:
-    """Return the network of the model that is continued, its scores in units of a step; None without one.
+    """Return the network of the continued model, its scores in units of a step; None without one.
 
     Linear models learn beside it.
     """

@@ -164,7 +164,7 @@ class ParserTraining:
         return {"step": self.perceptron.step}, {"weights": self.perceptron.weights, "total": self.perceptron.total}
 
     def resume(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], history: object) -> None:
-        """Continue from a state after some epochs; raise `ModelError` if it is unsound."""
+        """Continue from a state after some epochs; raise `ModelError` if it is invalid."""
         config, steps = self.context.config, int(self.corpus.in_epoch(0).sum())
         check_history(history, values.get("step"), steps, config.training.average_from)
         bits = config.features.bits

@@ -46,7 +46,7 @@ are then marked as those of an earlier version (``research/experiments/provenanc
 left out, because it depends on the version of PyTorch and the processor, too."""
 
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
-"""The columns that models write, but for lemmas, which are made by edit scripts."""
+"""The columns that models write, except lemmas, which are made by edit scripts."""
 
 log = logging.getLogger("nonproj")
 
@@ -131,7 +131,7 @@ def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool
 
 
 def load_files(config: Config, sentences: Sequence[Sentence], start: Model | None) -> TrainingFiles:
-    """Return the contents of the files that options name, or those of a model that is continued."""
+    """Return the contents of the files that options name, or those of a continued model."""
     if start:
         return TrainingFiles(start.templates, start.loaded(Clusters), start.loaded(PieceVectors))
     templates, clusters = load_features(config, len(label_set(sentences)) > 1)

@@ -44,7 +44,7 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> WeightTable:
-        """Learn from the chosen sentences, but for those that were parsed automatically."""
+        """Learn from the chosen sentences, except those that were parsed automatically."""
         return WeightTable(fit_pruner(gold_part(corpus), context, context.title(cls.name)).weights)
 
     @classmethod
@@ -102,7 +102,7 @@ def gold_part(corpus: Corpus) -> Corpus:
 
 
 def new_pruner(context: FitContext) -> Pruner:
-    """Return a pruner whose weights are all zero, or those of the model that is continued.
+    """Return a pruner whose weights are all zero, or those of the continued model.
 
     AdaGrad's steps begin small then.
     """

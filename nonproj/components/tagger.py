@@ -164,7 +164,7 @@ def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentenc
 
 
 def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[Sentence]) -> list[Sentence]:
-    """Return sentences with others in the place of those for which a mask is true."""
+    """Return sentences with others in place of those for which a mask is true."""
     found = list(sentences)
     for i, other in zip(np.flatnonzero(mask), others, strict=True):
         found[i] = other

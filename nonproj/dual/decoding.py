@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 FIRST_NODE = SearchOptions(0)
-"""Limits with which the search ends at its first node."""
+"""Limits that end the search at its first node."""
 
 
 def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> Decoded:
-    """Find the best tree over the candidate arcs, with a bound and, mostly, a certificate.
+    """Find the best tree over the candidate arcs, with a bound and, usually, a certificate.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class SearchTask(NamedTuple):
         return self.crossing.of(tree) if self.crossing else 0.0
 
     def owes(self, node: Node) -> bool:
-        """Return whether a node's best tree pays more than is known of all its trees."""
+        """Return whether a node's best tree pays more than all of its trees are known to pay."""
         return node.best is not None and self.payment(node.best) > node.paid
 
     def options_of(self, node: Node) -> DualOptions:

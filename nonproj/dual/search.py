@@ -91,7 +91,7 @@ def search(
     trace: Trace = NO_TRACE,
     record: bool = False,
 ) -> SearchResult:
-    """Find the k best trees, by their scores less what they pay for crossed arcs, and prove them.
+    """Find the k best trees, by their scores minus their costs of crossed arcs, and prove them.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def search(
     first : NodeResult, optional
         The first bound, if it is known from a search without costs.
     trace : Trace
-        Filled by the first node as far as its arrays reach.
+        Filled by the first node, up to the size of its arrays.
     record : bool
         Whether to record how the trees were divided and bounded.
 
@@ -174,7 +174,7 @@ class _Search:
     def run(self, first: NodeResult, branch: Branch | None) -> list[Decoded]:
         """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's.
 
-        What becomes of it is recorded in ``branch``, if there is one.
+        Its divisions and bounds are recorded in ``branch``, if there is one.
         """
         task, known = self.task, self.known
         self.agreed = first.descent.outcome == AGREED

@@ -47,7 +47,7 @@ class MalformedUnit(NamedTuple):
 
 
 def malformed(sentence: Sentence, error: DataError) -> MalformedUnit:
-    """Return the unit in the place of a sentence that cannot be parsed."""
+    """Return the unit in place of a sentence that cannot be parsed."""
     last = sentence.line + max(len(sentence.lines), 1) - 1
     return MalformedUnit(sentence.path, error.line, sentence.line, last, error.message)
 

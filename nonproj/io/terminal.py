@@ -1,4 +1,4 @@
-"""Texts on a terminal: control characters and changes of direction are shown as escapes, not obeyed."""
+"""Texts on a terminal: control characters and changes of direction are shown as escapes, not executed."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def escaping(stream: TextIO) -> TextIO:
 
 
 def unescaped(stream: TextIO) -> TextIO:
-    """Return the stream that takes colours and movements of the cursor, for texts that are `visible` already."""
+    """Return the stream under an `EscapingStream`, for colours and movements of the cursor, and `visible` texts."""
     return stream.unescaped if isinstance(stream, EscapingStream) else stream
 
 

@@ -124,7 +124,7 @@ class _OneThread:
 
 
 one_thread = _OneThread()
-"""Context for products of small matrices, which several threads compute more slowly, above all on a busy machine.
+"""Context for products of small matrices, which are slower on several threads, above all on a busy machine.
 
 Examples
 --------

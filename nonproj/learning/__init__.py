@@ -1,7 +1,7 @@
 """The algorithms of training, which the components of a model (`nonproj.components`) call.
 
 - `corpus`: the corpus of a training: a treebank's sentences, auxiliary ones, and both as numbers
-- `hyperparameters`: those of all but networks and encoders that are no options
+- `hyperparameters`: hyperparameters that are not options, except those of networks and encoders
 - `conventions`: tags and labels of related treebanks as a treebank would have them
 - `related_gain`: whether a treebank learns together with related ones
 - `partial`: learning from partial trees, of which only some heads are given

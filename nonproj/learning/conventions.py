@@ -24,7 +24,7 @@ Tag = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
 
 UNTAGGED: Tag = ("_", "_", "_")
-"""Stays as it is: a tagger of the treebank will predict these tags."""
+"""The tags of untagged words, which are not translated: a tagger of the treebank will predict them."""
 
 _TAG = itemgetter(UPOS, XPOS, FEATS)
 
@@ -32,7 +32,7 @@ log = logging.getLogger("nonproj")
 
 
 class TagConventions:
-    """The tags of a treebank, by which those of related treebanks are translated.
+    """The tags of a treebank, into which those of related treebanks are translated.
 
     Parameters
     ----------

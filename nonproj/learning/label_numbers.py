@@ -61,7 +61,7 @@ def arranged(
 ) -> tuple[list[str], AllowedLabels | None]:
     """Return the labels of sentences in the order of their numbers, and the lines of arcs.
 
-    The labels that are ``known`` to a model that is continued keep their numbers, and the arcs that were seen with them
+    The labels that are ``known`` to a continued model keep their numbers, and the arcs that were seen with them
     their lines.
 
     Raises
@@ -162,7 +162,7 @@ def label_places(
         The trees, int32[N] each, and the numbers of the labels, int64[n] each; -1 where one is not given.
     n_labels : int
     known : ndarray of shape (2, n_known), uint8
-        The places of the first labels in a model that is continued.
+        The places of the first labels in a continued model.
 
     Examples
     --------

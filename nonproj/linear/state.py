@@ -57,7 +57,7 @@ class Stored(Protocol):
 
     @classmethod
     def from_state(cls, *arguments: Any, **options: Any) -> Any:
-        """Return the object of a state that obeys the schema; raise `ModelError` if it is unsound all the same."""
+        """Return the object of a state that obeys the schema; raise `ModelError` if it is invalid all the same."""
 
 
 class Fitted(Stored):

@@ -89,7 +89,7 @@ class Model:
         return nested(self.components, self.weights, name)
 
     def loaded(self, kind: type[_S], *context: Any) -> _S | None:
-        """Return the component of a kind, None if the model has none; raise `ModelError` if its state is unsound.
+        """Return the component of a kind, None if the model has none; raise `ModelError` if its state is invalid.
 
         See `nonproj.linear.state.load`.
         """

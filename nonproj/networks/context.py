@@ -162,7 +162,7 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "t
 
 
 def _blocks(sentences: Sentences) -> Iterator[Sentences]:
-    """Yield the sentences in blocks of at least `_BLOCK` nodes, but for the last."""
+    """Yield the sentences in blocks of at least `_BLOCK` nodes, except the last."""
     first, end = sentences
     block = (end - first).cumsum() // _BLOCK
     cuts = np.flatnonzero(np.diff(block)) + 1
@@ -284,7 +284,7 @@ def neighbours(first: int, end: int, side: int, step: int) -> tuple[int, int]:
 
 @kernel
 def _gate(x: np.float32) -> np.float32:
-    """Return the logistic function of a number, but for 0.00005: a continued fraction of the hyperbolic tangent.
+    """Return the logistic function of a number within 0.00005: a continued fraction of the hyperbolic tangent.
 
     Its operations are those of every processor, while libraries round exponentials in different ways.
     """

@@ -29,7 +29,7 @@ LONGEST = 10_000
 
 
 def check_model(model: object) -> None:
-    """Raise an error for the path or name of a model in the place of a model.
+    """Raise an error for the path or name of a model given in place of a model.
 
     Examples
     --------

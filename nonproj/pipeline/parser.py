@@ -152,7 +152,7 @@ class Parser:
         until: Stage | None = None,
         results: Callable[[Batch], Iterable[Any]] = attrgetter("parses"),
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield sentences and parses as `parse_all`, with an error in the place of a parse if there is none.
+        """Yield sentences and parses as `parse_all`, with an error in place of a parse if there is none.
 
         Parameters
         ----------

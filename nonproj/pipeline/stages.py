@@ -1,6 +1,6 @@
 """The stages of parsing: functions from a `Batch` to a `Batch` with more fields; `STAGES` is the program.
 
-Another parser is another list: a stage of your own in the place of one of these, before or after it.
+Another parser is another list: a stage of your own in place of one of these, before or after it.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class CrossingScorer(Fitted):
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> CrossingScorer:
-        """Return the model of a state; raise `ModelError` if it is unsound."""
+        """Return the model of a state; raise `ModelError` if it is invalid."""
         table = check_table(arrays["weights"], ("int16",), LABEL_BITS + CODE_BITS, "the weights of crossed arcs")
         if not (0.0 < values["scale"] < 1e30 and 0.0 <= values["unit"] < 1e30):
             raise ModelError("the scale or the unit of the costs of crossed arcs is out of its range")

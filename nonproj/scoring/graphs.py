@@ -261,7 +261,7 @@ class GraphModel(Fitted):
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> GraphModel:
-        """Return the model of a state; raise `ModelError` if it is unsound."""
+        """Return the model of a state; raise `ModelError` if it is invalid."""
         owner = f"the component '{cls.name}'"
         for texts in (list(values["paths"]), values["plain"], values["relative"], *values["paths"].values()):
             check_strings(texts, SCRIPT, owner)

@@ -177,7 +177,7 @@ def candidate_labels(
     beam : float
         Labels that score lower than the best by more than this are left out.
     gold : ndarray of shape (n,), int64, optional
-        Labels that are always kept, in the place of the worst one if necessary.
+        Labels that are always kept, in place of the worst one if necessary.
     tree : LabelledTree, optional
         Tree whose words the scores are of, needed for a batch.
 

@@ -9,7 +9,7 @@ the labeler adds scores of its own, whose features see all of it.
 
 An arc needs only the lines of those labels that were seen with the tags of its words and its direction in training, and
 all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.  A label that
-only roots have, or that none has, is never that of another arc, or of a root: see `forbid_misplaced`.
+was seen only on roots, or never on them, keeps to these arcs: see `forbid_misplaced`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NEVER = -(1 << 30)
 """The score of labels that an arc cannot have."""
 
 LARGE_MARGIN = 1e6
-"""The margin of a label in the place of a larger one, or of an infinite one because there is no other label."""
+"""Maximum margin of a label; it also replaces the infinite margin of the only label."""
 
 
 TAG = "pos"

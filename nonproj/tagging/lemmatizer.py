@@ -177,7 +177,7 @@ class Lemmatizer:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Lemmatizer:
-        """Return the lemmatizer of a state; raise `ModelError`, or `ConfigError` about templates, if it is unsound."""
+        """Return the lemmatizer of a state; raise `ModelError`, or `ConfigError` about templates, if it is invalid."""
         scripts, known = meta["scripts"], (arrays["known_key"], arrays["known_count"])
         if not 1 <= len(scripts) <= MAX_SCRIPTS or not all(map(is_script, scripts)):
             raise ModelError(f"the lemmatizer has no list of 1 to {MAX_SCRIPTS} edit scripts")
@@ -221,7 +221,7 @@ def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain
 
 
 class _Scripts:
-    """Scripts in the place of a `TagSet`: without attributes and levels."""
+    """Scripts in place of a `TagSet`: without attributes and levels."""
 
     def __init__(self, units: list[list[int]]):
         self.unit_start = np.cumsum([0, *map(len, units)], dtype=np.int32)

@@ -302,7 +302,7 @@ class Tagger:
     def from_state(
         cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], pieces: PieceVectors | None = None
     ) -> Tagger:
-        """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is unsound."""
+        """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is invalid."""
         if not 0 < meta["scale"] < 1e30:
             raise ModelError("the scale of the tagger's weights is not a positive number")
         tags = TagSet(check_tags(meta["tags"]), meta.get("first"))

@@ -36,7 +36,7 @@ ENDINGS = frozenset(
     avi bmp eps flac gif jpeg jpg mkv mp3 mp4 ogg png svg tif tiff wav
     7z bz2 dmg gz iso rar tar tgz xz zip""".split()  # noqa: SIM905
 )
-"""Endings of the names of sites and files, but for those that are words where a blank is missing, as in ``it.is``."""
+"""Endings of the names of sites and files, except those that are words where a blank is missing, as in ``it.is``."""
 
 SCHEME, EMAIL, NAME, SLASHED, ABBREVIATED = 1, 2, 4, 8, 16
 """Marks of a chunk: it has ``://``; an ``@`` in an address; ``www.`` or a name; a slash; or is like ``e.g.``."""

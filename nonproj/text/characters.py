@@ -24,7 +24,7 @@ WORD_KINDS = (LOWER, UPPER, LETTER, DIGIT, NUMBER, CONNECTOR, FORMAT, JOINER)
 """Kinds of the characters of words."""
 
 LETTERS = (LOWER, UPPER, LETTER)
-"""Kinds of letters, but for ideographs."""
+"""Kinds of letters, except ideographs."""
 
 KINDS = 32
 """An upper bound on the number of kinds."""

@@ -53,7 +53,7 @@ class Splitter:
         Name of the file, for messages.
     options : TextInput
     size : int
-        A piece has at least this many characters, but for the last one; 0: a piece is what is complete.
+        A piece has at least this many characters, except the last one; 0: a piece is what is complete.
 
     Attributes
     ----------

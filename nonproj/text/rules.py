@@ -130,7 +130,7 @@ class UnicodeRules:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any]) -> UnicodeRules:
-        """Return the inverse of `state`.
+        """Return the object that `state` describes.
 
         Raises
         ------

@@ -20,7 +20,7 @@ _CONNECTED = -1  # state of a component whose best arcs lead back to the root
 class Components(NamedTuple):
     """Contracted components: 0 .. N - 1 are the nodes, and each cycle gets the next number.
 
-    int32[2N] each, but for ``entering`` and ``score``, float64[2N].  ``head``, ``modifier``, ``score``: the best arc
+    int32[2N] each, except ``entering`` and ``score``, float64[2N].  ``head``, ``modifier``, ``score``: the best arc
     into a component.  ``entering``: its score less those of the arcs that it replaces.  ``parent``: the component that
     contains this one.  ``top``: the outermost component of a node.  ``state``: 0 if not visited, i > 0 if the i-th on
     the path, or `_CONNECTED`.  ``path``: the current path.  ``first``, ``last``, ``following``: the nodes of a

@@ -78,7 +78,7 @@ def read_start(path: Path) -> tuple[EncoderFolder, TrainedLayers, Model | None]:
     Raises
     ------
     ModelError
-        There is no encoder, or it is unsound.
+        There is no encoder, or it is invalid.
     """
     if path.is_dir():
         return read_folder(path), TrainedLayers(), None

@@ -296,7 +296,7 @@ class EncoderLearner:
         return functional.cross_entropy(layers.labels(of_head[head], of_modifier[word]), label, reduction="sum")
 
     def hinge(self, example: EncoderExample, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
-        """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
+        """Return the hinge loss of a sentence over the relaxed set Z, up to a constant."""
         arcs = likely_arcs(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
         parts = part_space(arcs, self.types)
         scores = self.scores(parts, of_arcs, factors)

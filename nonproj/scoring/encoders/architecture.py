@@ -94,7 +94,7 @@ class Architecture(NamedTuple):
         As in config.json: bert, roberta and so on.
     layers, heads, hidden, inner : int
     positions : int
-        The most pieces of an input.
+        Maximum number of pieces in an input.
     pieces : int
     epsilon : float
         Epsilon of the layer norms.

@@ -96,7 +96,7 @@ class EncoderScorer(Fitted):
         Raises
         ------
         ModelError
-            If sizes, numbers or scales are unsound, or a package is missing.
+            If sizes, numbers or scales are invalid, or a package is missing.
         """
         of_encoder, of_heads = nested(values, arrays, "encoder"), nested(values, arrays, "heads")
         scales = values["scale"], values["label_scale"]

@@ -70,7 +70,7 @@ class TagLayer:
         Raises
         ------
         ModelError
-            If a size, a number or the scale is unsound.
+            If a size, a number or the scale is invalid.
         """
         if len(arrays["tag_in"]) != hidden:
             raise ModelError(f"the encoder's layer of tags is not for vectors of {hidden} numbers")

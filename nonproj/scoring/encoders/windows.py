@@ -17,7 +17,7 @@ def windows(lengths: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray, np
     lengths : ndarray of shape (n,), int
         The number of pieces of each word, from 1 to ``limit``.
     limit : int
-        The most pieces of a window.
+        Maximum number of pieces in a window.
 
     Returns
     -------

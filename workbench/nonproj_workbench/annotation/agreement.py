@@ -103,7 +103,7 @@ def forms_of(draft: Draft) -> list[str]:
 
 
 def differences(first: Draft, second: Draft) -> list[tuple[int, str]]:
-    """Return the words and columns in which two drafts of the same words differ, but for MISC.
+    """Return the words and columns in which two drafts of the same words differ, except MISC.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class Retraining:
     others : str or None
         A further treebank to learn from.
     start : str or None
-        The model that is continued; None to learn from nothing.
+        The continued model; None to learn from nothing.
     load : callable
         Returns what suggests trees by the model in a file; the thread that waits for the training calls it.
 

@@ -42,7 +42,7 @@ def absent(query: str, sentences: Iterable[Sentence]) -> str:
 
 
 def _strings(part: Formula | WordPattern) -> Iterator[tuple[str, Value]]:
-    """Yield the columns and strings that a pattern asks for, but for negated ones and those of another tree."""
+    """Yield the columns and strings that a pattern asks for, except negated ones and those of another tree."""
     if isinstance(part, WordPattern):
         yield from _strings(part.condition)
         yield from _strings(part.links)
