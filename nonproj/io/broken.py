@@ -118,7 +118,7 @@ def sentences_in(units: Iterable[Unit], on_broken: Callable[[MalformedUnit], obj
 
 
 def until_error(units: Iterable[T], errors: list[NonprojError]) -> Iterator[T]:
-    """Yield units up to the first error or malformed one, whose error becomes the first of ``errors``.
+    """Yield units up to the first error or malformed unit, and append the error to ``errors``.
 
     So the batch before it is complete.
 

@@ -1,4 +1,4 @@
-"""Learning from partial trees, of which only some heads and labels are given.
+"""Learning from partial trees: only some of their heads and labels are given.
 
 Heads that are not given are latent.  The perceptron compares the best structure that is consistent with the given
 heads, under the current weights, with the prediction, in which only words with a given head have a cost (a latent
@@ -71,7 +71,7 @@ def held_out_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]
 def allowed_by(sentences: Sequence[Sentence], source: str) -> list[Bools | None]:
     """Return the arcs that can be in the tree of each partial sentence, bool[N, N]; None for whole trees.
 
-    It is None, too, for sentences without a head.
+    Sentences without a head also get None.
     """
     given = map(given_words, sentences)
     partial = [heads.any() and not heads.all() for heads in given]

@@ -46,7 +46,7 @@ class PartExample(NamedTuple):
 
 
 def examples_of(corpus: Corpus, parts: tuple[str, ...]) -> Sequence[PartExample]:
-    """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time.
+    """Return the examples of the chosen sentences; their parts are numbered on each access, which takes little time.
 
     The completions of partial trees are kept.
     """

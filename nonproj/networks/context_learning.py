@@ -72,7 +72,7 @@ class ContextLayers:
         return (self._rng.random((self._layers, *shape, width), np.float32) < kept) / kept
 
     def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, ContextPass]:
-        """Return the sums of the words of some sentences, float32[N, S], and what `backward` needs.
+        """Return the sums of the words of some sentences, float32[N, S], and the results that `backward` needs.
 
         Parameters
         ----------

@@ -116,7 +116,7 @@ class LoadedModel:
 
     @LoadedOnce
     def components(self) -> list[Fitted]:
-        """The model's components that others have registered, which are applied to tagged sentences, in their order."""
+        """The model's registered user components, which are applied to tagged sentences, in their order."""
         found = (self.model.loaded(KNOWN[name]) for name in self.model.components if name in KNOWN)
         return [component for component in found if component]
 
