@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from nonproj.errors import NonprojError
 
 CAUTION = 1.25
-"""Safety factor for estimates: times it they must be within the limit to admit, divided by it beyond to evict."""
+"""Safety factor: an estimate times it must be within the limit to admit a request, divided by it beyond to evict one."""
 
 MEMORY = 0.97
 """Weight of all earlier requests of a kind, relative to the last one, in the estimate of their speed."""

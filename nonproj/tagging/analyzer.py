@@ -37,7 +37,7 @@ class Analyzer(Fitted):
     columns : tuple of int
         The columns that it fills, of 2 (LEMMA), 3 (UPOS), 4 (XPOS) and 5 (FEATS): those that its training data have.
     words_of : callable or None
-        Returns what a user's lexicon says of the words of a token, which is obeyed where columns are absent.
+        Returns a user's lexicon entries of the words of a token, which fill absent columns.
 
     Examples
     --------
