@@ -132,7 +132,7 @@ def tree_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, n
 
 @kernel
 def _add_parts(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
-    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and what rounding has taken from it.
+    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and its accumulated rounding error.
 
     With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
     ``numbers`` int64[9 N] is overwritten.

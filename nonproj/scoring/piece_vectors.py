@@ -34,7 +34,7 @@ PROJECTION: Arrays = {"projection": ("int32", "dimensions *")}
 PROJECTION_UNIT = 256
 
 _UNIT = 1.0 / 16.0
-"""Root mean square of the numbers in words' vectors, inverted; means of several pieces have less than `DEVIATION`."""
+"""Inverse of the root mean square of words' vectors, which are means of several pieces, so less than `DEVIATION`."""
 
 _UNKNOWN = -30.0
 """The score of a character that no piece has, below those of all pieces."""

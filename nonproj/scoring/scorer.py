@@ -181,7 +181,7 @@ class Scorer:
     ) -> np.ndarray:
         """Return the score of each label of each arc, [A, n_labels], unscaled, `NEVER` for those that it cannot have.
 
-        A word whose label is demanded can have all: it may never have been seen there, or with these tags.
+        A word whose label is demanded can have any, even one unseen in its place or with its tags.
         """
         lines = self.lines.of(batch, arcs.nodes) if self.lines else None
         free = np.isin(arcs.nodes[:, 1], list(demanded)) if demanded else None

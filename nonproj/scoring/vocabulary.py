@@ -307,9 +307,9 @@ def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Cluster
 
 
 def _alternatives(counts: Counter[Any], common: int | None) -> Counter[Any]:
-    """Return how often each string occurs; of tuples, all last strings, and of the others those that are common.
+    """Return the counts of strings; of tuples, all last strings, and those others that are common.
 
-    These are at least one word in ``common``; None for no such strings.
+    These are at least one word in ``common``; with None, no others are counted.
     """
     if not any(isinstance(value, tuple) for value in counts):
         return counts

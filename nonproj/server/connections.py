@@ -23,9 +23,9 @@ from nonproj.errors import ConfigError
 from nonproj.server.accepting import ACCEPTED, log
 
 CONNECTIONS = 1000
-"""Maximum number of connections; for each further one, the one that has been idle for longest is closed.
+"""Maximum number of connections; for each additional one, the one that has been idle for longest is closed.
 
-If none is idle, requests on further connections are refused, and those beyond `REFUSED` more are closed at once.
+If none is idle, requests on additional connections are refused, and connections beyond `REFUSED` closed at once.
 """
 
 REFUSED = 100
@@ -67,7 +67,7 @@ class Connection(h11.Connection):
     chunks, received = 0, 0
 
     def next_event(self) -> Any:
-        """Return the next event, never the end of the connection; raise RemoteProtocolError at the first chunk too many."""
+        """Return the next event, except the end of the connection; raise RemoteProtocolError at the first chunk too many."""
         event = super().next_event()
         if isinstance(event, h11.ConnectionClosed):
             return h11.NEED_DATA  # `Protocol` closes the connection; the library would ask for ever

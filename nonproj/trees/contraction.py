@@ -121,9 +121,9 @@ def expand(components: Components, n_components: int, heads: Int32s) -> None:
 
 @kernel
 def largest_loss(components: Components, n_components: int, best: Float64s) -> float:
-    """Return how far below the best arc into its word each arc of a best tree scores, at most.
+    """Return the maximum difference between the best arc into a word and the arc of a best tree into it.
 
-    But infinity unless some component has a best arc further below, whose score takes digits from those of others.  The
+    Infinity unless the best arc of some component is further below: its score takes digits from those of others.  The
     components were expanded; ``best`` float64[N] are the scores of the best arcs.
     """
     lost = most = 0.0
