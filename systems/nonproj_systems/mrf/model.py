@@ -69,7 +69,7 @@ class MRF:
     n_nodes, n_edges : int
     n_states : ndarray of shape (V,), int64
     lowest : float
-        Minimum score of labels without forbidden pairs.
+        Lower bound on the score of labels without forbidden pairs.
     penalty : float
         The score of forbidden pairs; minus infinity if there are none.
 

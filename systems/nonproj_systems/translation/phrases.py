@@ -150,9 +150,9 @@ def make_table(source, target, points, longest: int = MAX_PHRASE, keep: int = 20
 
 
 def _lexical_weights(source, target, points) -> tuple[np.ndarray, np.ndarray]:
-    """Return log-probabilities of each source word given the target words it is aligned with, and the other way round.
+    """Return log-probabilities of each source word given the target words it is aligned with, and vice versa.
 
-    The mean over these words; where there are none, the probability without one.
+    They are of the mean over these words; without any, of the probability given null.
     """
     left, right, of = [], [], []
     for s, t, matrix in zip(source, target, points, strict=True):

@@ -1,6 +1,6 @@
-"""Graphs that keep track of more: words counted exactly, and spans.
+"""Refined graphs, whose nodes also keep words counted exactly, and spans.
 
-The nodes of a graph are split, in their order, by what the paths to them have translated.  With the best score from
+The nodes of a graph are split, in their order, by the words that the paths to them have translated.  With the best score from
 each node to the end, paths that cannot score as much as a known derivation are left out.
 """
 
