@@ -1,8 +1,7 @@
 """Head automata in general: any finite set of states, given as tables (Koo et al. 2010, section 3, example 2).
 
-`nonproj.parts.automaton` defines the tables, and part types make them; `nonproj.dual.problem.TablesProblem` joins
-them with trees.
-Viterbi takes ``O(k |S|^2)`` for k candidates.  `nonproj.automata.compiled` has the parser's special cases.
+`nonproj.parts.automaton` defines the tables, and part types make them; `nonproj.dual.problem.TablesProblem` joins them
+with trees.  Viterbi takes ``O(k |S|^2)`` for k candidates.  `nonproj.automata.compiled` has the parser's special cases.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ _OFTEN = 50
 
 
 def _with_text(sentence: Sentence, between: str, within: str) -> str:
-    """Return a sentence in CoNLL-U, with its text: ``between`` separates words, and ``within`` replaces ``_`` in forms."""
+    """Return a sentence in CoNLL-U with its text: ``between`` separates words, ``within`` replaces ``_`` in forms."""
     lines = [f"# text = {between.join(sentence.forms).replace('_', within)}\n"]
     for row in sentence.rows:
         misc = "_" if between else "SpaceAfter=No"

@@ -1,8 +1,8 @@
 """Costs of crossed arcs: a tree pays for each of its arcs that another one crosses.
 
 An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
-words, the two share a point that is not an end of both.  Arcs from the root count.  A tree is non-projective if and only if
-one of its arcs is crossed.
+words, the two share a point that is not an end of both.  Arcs from the root count.  A tree is non-projective if and
+only if one of its arcs is crossed.
 """
 
 from __future__ import annotations

@@ -193,7 +193,7 @@ def allowed_parts(parts: PartSpace, scores: ArrayLike) -> tuple[PartSpace, Float
 
 
 def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:
-    """Return scores as kernels take them; raise `ValueError` if one is NaN, plus infinity, or infinite but not an arc's."""
+    """Return scores as kernels take them; raise `ValueError` for NaN and infinity, except minus infinity of arcs."""
     array, n_arcs = check_scores(parts, scores), len(parts.arcs.head)
     fine = np.isfinite(array)
     fine[:n_arcs] |= array[:n_arcs] == -np.inf
@@ -204,7 +204,7 @@ def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:
 
 
 def _refuse(parts: PartSpace, scores: Float64s) -> None:
-    """Raise `ValueError` if a score cannot be added to the others: too large, or too low for a part other than an arc."""
+    """Raise `ValueError` if a score cannot be added to others: too large, or too low for a part other than an arc."""
     large = np.abs(scores) > LARGEST
     if large.any():
         wrong = int(large.argmax())

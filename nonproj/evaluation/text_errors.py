@@ -331,7 +331,7 @@ def _counted(names: Sequence[str], found: Sequence[Sequence[str]]) -> list[dict[
 def _confused(
     gold: _Text, compared: Sequence[_Comparison], value: Callable[[_Text, int], str], metric: str = ""
 ) -> list[dict[str, Any]]:
-    """Return the counts of gold and differing predicted values of a column, over aligned words whose ``metric`` is wrong."""
+    """Return the counts of gold and differing predicted values of a column, over aligned words wrong by ``metric``."""
     pairs = []
     for each in compared:
         words = each.partner[:-1] >= 0

@@ -2,8 +2,7 @@
 
 The unit of a treebank is the sentence, up to the blank line after it.  Further blank lines belong to the next sentence,
 as do comments about the whole file before the first blank line; blank lines at the end of the file are a block of their
-own.  Nothing can be read after damaged gzip data, so the last block then covers
-the rest of the file.
+own.  Nothing can be read after damaged gzip data, so the last block then covers the rest of the file.
 """
 
 from __future__ import annotations
@@ -148,7 +147,7 @@ def _data_error(error: StreamError, name: str, number: int) -> DataError:
 
 
 def _layout(lines: list[bytes]) -> ColumnLayout | None:
-    """Return the layout of a file by the lines of its first sentence; None for the standard one, or if they are malformed."""
+    """Return the layout of a file by the lines of its first sentence; None for the standard one, or malformed lines."""
     try:
         return layout_of([line.decode(errors="replace") for line in lines])
     except ValueError:

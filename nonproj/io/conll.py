@@ -154,8 +154,8 @@ def replace(
     graph : list, optional
         The enhanced graph (`nonproj.io.graphs.Graph`) that replaces the one of the sentence, unless this is kept.
     deps : {"keep", "drop"}, optional
-        Whether the sentence keeps its enhanced dependencies; by default, only if its tree is unchanged, with a
-        warning if it loses any.
+        Whether the sentence keeps its enhanced dependencies; by default, only if its tree is unchanged, with a warning
+        if it loses any.
 
     Raises
     ------

@@ -32,7 +32,7 @@ _temporaries: set[Path] = set()
 """The temporary files of this process."""
 
 _making = threading.Lock()
-"""Lock held while a temporary file is created, opened or renamed; an exiting process keeps it, so other threads wait."""
+"""Lock held while a temporary file is created, opened or renamed; an exiting process keeps it: other threads wait."""
 
 
 def reason(error: OSError) -> str:

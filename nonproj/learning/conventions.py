@@ -155,6 +155,6 @@ def _base(label: str) -> str:
 
 
 def _kinds(row: list[str]) -> Iterable[object]:
-    """Return the kinds of a word for the choice of its label, from narrow to wide: UPOS with kind of head, kind of head."""
+    """Return the kinds of a word for choosing its label, narrow ones first: UPOS with kind of head, kind of head."""
     of_root = row[HEAD] == "0"
     return (row[UPOS], of_root), of_root

@@ -241,7 +241,7 @@ class Corpus:
         return found
 
     def in_epoch(self, epoch: int) -> np.ndarray:
-        """Return a mask of the sentences that an epoch learns from: all own ones, and different auxiliary ones each time."""
+        """Return a mask of the sentences of an epoch: all of the treebank's, and different auxiliary ones each time."""
         first, others = self.n_own, len(self.auxiliary.sentences)
         mask = np.arange(first + others) < first
         if others:

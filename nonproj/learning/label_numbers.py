@@ -61,8 +61,8 @@ def arranged(
 ) -> tuple[list[str], AllowedLabels | None]:
     """Return the labels of sentences in the order of their numbers, and the lines of arcs.
 
-    The labels that are ``known`` to a continued model keep their numbers, and the arcs that were seen with them
-    their lines.
+    The labels that are ``known`` to a continued model keep their numbers, and the arcs that were seen with them their
+    lines.
 
     Raises
     ------

@@ -236,8 +236,8 @@ def extended_network(
 ) -> State:
     """Return the state of a network for vocabularies and labels to which others were added at the end.
 
-    New strings get the rows of unknown ones.  New labels get a neutral score: an arc's scores of labels are
-    zero on average.
+    New strings get the rows of unknown ones.  New labels get a neutral score: an arc's scores of labels are zero on
+    average.
     """
     values, arrays = state
     names = [(name, offset) for name, offset in values["columns"]]

@@ -11,7 +11,7 @@ _Part = TypeVar("_Part", bound=Sequence[np.ndarray])
 
 
 def concatenated(parts: list[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays as ``np.concatenate`` does, and empty the list: parts and result are never both in memory in full.
+    """Concatenate arrays as ``np.concatenate`` does, and empty the list: memory never holds parts and result in full.
 
     Parameters
     ----------

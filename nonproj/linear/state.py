@@ -57,7 +57,7 @@ class Stored(Protocol):
 
     @classmethod
     def from_state(cls, *arguments: Any, **options: Any) -> Any:
-        """Restore the object from a state that matches the schema; raise `ModelError` if a value is invalid nevertheless."""
+        """Restore the object from a state that matches the schema; raise `ModelError` if it is otherwise invalid."""
 
 
 class Fitted(Stored):

@@ -77,8 +77,8 @@ def from_hub(name: str) -> Path:
 def check_digest(name: str, path: Path) -> None:
     """Raise unless a file of the cache has the SHA-256 that the Hub stated.
 
-    The cache of huggingface_hub is a folder of links to files, which are named by the Hub's digest: the SHA-256 of
-    a large file, or another digest of a small one, which is not checked.  Without links, no file is checked.
+    The cache of huggingface_hub is a folder of links to files, which are named by the Hub's digest: the SHA-256 of a
+    large file, or another digest of a small one, which is not checked.  Without links, no file is checked.
 
     Raises
     ------

@@ -104,8 +104,8 @@ def located(model: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ModelError
-        The name fits no installed model, several, or an installed model and a file; or the model cannot be
-        downloaded from the Hub.
+        The name fits no installed model, several, or an installed model and a file; or the model cannot be downloaded
+        from the Hub.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """Recurrent layers over words in context: gated recurrences over the words of a sentence.
 
 A word has a vector, the sum of its rows.  Each layer adds to it the outputs of quasi-recurrent units (Bradbury et al.
-2017).  A unit has three products with the vectors of the word and its two neighbours: the candidate value of
-the cell, the gate of the previous word's cell, and the gate of the output.  Half of the units run from
-left to right and half from right to left, so a vector depends on the whole sentence, and nearly all of the work is in
-products of matrices.  A last matrix gives the terms that are added to a network's hidden layer.
+2017).  A unit has three products with the vectors of the word and its two neighbours: the candidate value of the cell,
+the gate of the previous word's cell, and the gate of the output.  Half of the units run from left to right and half
+from right to left, so a vector depends on the whole sentence, and nearly all of the work is in products of matrices.  A
+last matrix gives the terms that are added to a network's hidden layer.
 
 Weights are integers of 8 bits, and so are the factors of a word's vector in a product, relative to the largest of them.
 Their sums of products are exact in float32, in any order; all else is computed number by number, by the four operations

@@ -29,8 +29,8 @@ class Hyperparameters:
     row_rate : float
         Learning rate of rows, by AdaGrad (Duchi, Hazan and Singer 2011).
     row_dropout, lexical_dropout : float
-        Dropout probabilities (Srivastava et al. 2014) of the rows of a word, and of those of its form: without these
-        a network learns to score unknown words.
+        Dropout probabilities (Srivastava et al. 2014) of the rows of a word, and of those of its form: without these a
+        network learns to score unknown words.
     min_count : int
         Rarer strings have no row.
     row_deviation : float

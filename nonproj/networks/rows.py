@@ -119,7 +119,7 @@ class AdaGrad:
         self.table, self.rate, self.squares = table, rate, np.full((len(table), pieces), first, np.float32)
 
     def step(self, gradient: RowGradient, factor: float = 1.0) -> None:
-        """Step along the gradients of sums of rows: each item moves its rows in turn, by the gradient times their factors.
+        """Step along the gradients of sums of rows: each item moves its rows, by the gradient times their factors.
 
         Parameters
         ----------

@@ -146,7 +146,7 @@ class HiddenLayers:
         return hidden, ForwardPass(inputs, vectors, passed, active, sums.size // more.shape[1], len(more))
 
     def backward(self, gradient: np.ndarray, forward: ForwardPass) -> HiddenGradient:
-        """Return the gradient of the inputs of the hidden layers, given that of the layers, float32[M, K], which is changed."""
+        """Return the gradient of the hidden layers' inputs, given the layers', float32[M, K], which is changed."""
         inputs, vectors, passed, active, n_sums, n_more = forward
         n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
         gradient *= active

@@ -1,7 +1,7 @@
 """YAML documents: texts, numbers, truth values, lists and mappings, without tags, aliases and duplicate keys.
 
-Options and templates need no more.  A tag asks for a conversion, which can fail; aliases let a short document stand
-for an enormous one.  Dates are texts, and so is ``1:30``, which YAML 1.1 reads as 90.
+Options and templates need no more.  A tag asks for a conversion, which can fail; aliases let a short document stand for
+an enormous one.  Dates are texts, and so is ``1:30``, which YAML 1.1 reads as 90.
 """
 
 from __future__ import annotations

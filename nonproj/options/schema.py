@@ -201,7 +201,7 @@ def text(help: str) -> Any:
 
 
 class Section:
-    """Base class of frozen dataclasses of options, validated on construction; a subclass states the section's ``name``."""
+    """Base class of frozen dataclasses of options, validated on construction; subclasses state the ``name``."""
 
     _name: ClassVar[str] = ""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

@@ -46,8 +46,8 @@ class Parser:
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
     lexicon : str, Path or UserLexicon, optional
-        Lexicon of known words, such as a file (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added to
-        those of the model's lexicon, if there is one, and take precedence for tokens in both.
+        Lexicon of known words, such as a file (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added to those
+        of the model's lexicon, if there is one, and take precedence for tokens in both.
 
     Attributes
     ----------

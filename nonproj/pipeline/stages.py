@@ -198,7 +198,7 @@ def label(batch: Batch) -> Batch:
 
 
 def estimate(batch: Batch) -> Batch:
-    """Estimate the probabilities that heads, labels and trees are correct, if asked for and the model has a classifier."""
+    """Estimate the probabilities that heads, labels and trees are correct, if asked for and there is a classifier."""
     if not batch.request.confidence or (classifier := batch.loaded.classifier) is None:
         return batch
     own = map(evidence, itertools.repeat(batch), range(len(batch.sentences)), itertools.repeat(classifier.limit))

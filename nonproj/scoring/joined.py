@@ -1,8 +1,8 @@
 """Sentences one after the other, so that a kernel is called once for all of them.
 
 Calling a kernel takes microseconds, as long as some kernels take for a word.  `Tokens` are padded on both sides, so
-those of many sentences can be joined to one: nodes of a sentence are shifted, and its START and END,
-nodes ``N`` and ``N + 1``, fall into the padding after it.
+those of many sentences can be joined to one: nodes of a sentence are shifted, and its START and END, nodes ``N`` and
+``N + 1``, fall into the padding after it.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class AllowedLabels(NamedTuple):
 def label_parts(heads: np.ndarray, batch: JoinedTokens | None = None) -> PartRows:
     """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
 
-    ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Absent words are node ``N``.
-    With a batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
+    ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Absent words are node ``N``.  With a
+    batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
 
     Examples
     --------

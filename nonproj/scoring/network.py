@@ -4,8 +4,8 @@ A word has a vector, the sum of the rows of its attributes and of those of the w
 words in context (`nonproj.networks.context`) compute one as head and one as modifier; without such layers, rows consist
 of the two.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
 direction and distance, plus those of the tags between the two; the score is its product with the output weights, and
-the score of a label its product with the label's weights.  So a word costs a few dozen rows and these layers, once, and an arc one
-product: sums over the words between are differences of two prefix sums.
+the score of a label its product with the label's weights.  So a word costs a few dozen rows and these layers, once, and
+an arc one product: sums over the words between are differences of two prefix sums.
 
 Parsers use weights of 16 bits and sum integers, exactly; training (`nonproj.learning.network`) uses float32.
 """
@@ -129,8 +129,8 @@ class Network:
         tokens : Tokens or JoinedTokens
             The words, from which attributes of neighbours and of words between two others are taken.
         tagged : tuple of Tokens or JoinedTokens and ndarray of shape (N,), int, optional
-            Tagged words as if they were a sentence, and the word of each; by default the words themselves.
-            Layers over words in context see the words.
+            Tagged words as if they were a sentence, and the word of each; by default the words themselves.  Layers over
+            words in context see the words.
         """
         own, word = tagged or (tokens, np.arange(tokens.n_nodes))
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
@@ -167,7 +167,7 @@ class Network:
         return scores
 
     def state(self, columns: Sequence[tuple[str, int]]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` restores the network; ``columns`` are from `columns_for`."""
+        """Return JSON values and arrays from which `from_state` restores the network; ``columns``: see `columns_for`."""
         arrays = dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
         scales = {"scale": float(self.scale), "label_scale": float(self.label_scale)}
         arrays |= self.context.arrays() if self.context else {}

@@ -211,7 +211,7 @@ def _sum_pieces(codes: Uint32s, ends: Int64s, pieces: _Pieces, rows: Int8s, sums
 
 @kernel
 def _bound(pieces: _Pieces, low: int, high: int, place: int, code: int) -> int:
-    """Return the first of some sorted pieces, all longer than ``place``, whose character at that place is at least ``code``."""
+    """Return the first of some sorted pieces, all longer than ``place``, whose character there is at least ``code``."""
     while low < high:
         middle = (low + high) // 2
         if pieces.codes[pieces.ends[middle] + place] < code:

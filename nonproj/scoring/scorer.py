@@ -36,7 +36,7 @@ from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, 
 class Features(NamedTuple):
     """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type.
 
-    ``labelled`` are the features of labelled arcs, None where arcs are scored without labels, and ``lines`` the lines of
+    ``labelled`` are the features of labelled arcs, None if labels are not scored with them, and ``lines`` the lines of
     labels that each arc may have, None for all.  ``network`` are scores to be added to those of the arcs, float64[A].
     """
 

@@ -74,8 +74,8 @@ class TemplateTable(NamedTuple):
     codes : ndarray of int32
         Numbers of the geometrical codes; each plain template is looked up once for every code.
     code_shift : uint32
-        Bits by which codes are shifted up before they are xor-ed onto a place: 0, or `LABEL_BITS` for labels, whose
-        own numbers take the lowest bits.
+        Bits by which codes are shifted up before they are xor-ed onto a place: 0, or `LABEL_BITS` for labels, whose own
+        numbers take the lowest bits.
     """
 
     salt: np.ndarray

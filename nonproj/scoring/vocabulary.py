@@ -106,8 +106,8 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
 } | dict.fromkeys(PREFIXES, lambda form, lemma, cpos, pos, feats: None)
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
-An absent lemma is the lower-cased form, an absent fine tag the coarse one.  In a tuple, the first string in the vocabulary
-counts: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
+An absent lemma is the lower-cased form, an absent fine tag the coarse one.  In a tuple, the first string in the
+vocabulary counts: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
 ``vector`` the word, or it in lower case, if there is a vector for it.  ``morph`` is ``tag`` without the features that
 are not informative about a word's label, see `nonproj.scoring.morphology`.  ``enclosure`` and ``segment`` depend on the
 whole sentence, see `nonproj.scoring.punctuation`; here they are those of a word by itself.  The bit strings of clusters
@@ -232,8 +232,8 @@ class TokenEncoder:
         Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order; with
         `PieceVectors`, all words have vectors, without numbers.
 
-        The strings of a ``known`` encoder come first and keep their numbers: of
-        alternatives, only the last strings are added, and the informative features are those of that encoder.
+        The strings of a ``known`` encoder come first and keep their numbers: of alternatives, only the last strings are
+        added, and the informative features are those of that encoder.
         """
         words = Counter(_columns(row, coarse) for sentence in sentences for row in sentence.rows)
         vocabularies = {}

@@ -144,7 +144,7 @@ def _sum_words(columns: IndexColumns, index: Int32s, words: _Words, table: Int16
 
 @kernel
 def _find_rows(columns: IndexColumns, index: Int32s, words: _Words, dropped: Uint8s | None) -> tuple[Int64s, Int32s]:
-    """Return the first row of each word, and the rows of its attributes, its neighbours' attributes, and its features."""
+    """Return the first row of each word, and the rows of its own and its neighbours' attributes, and its features."""
     attribute, offset, begin = columns.attribute, columns.offset, columns.start
     own, first, feat, beside, word = words
     n_columns, count = attribute.shape[0], 0

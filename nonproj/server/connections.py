@@ -67,7 +67,7 @@ class Connection(h11.Connection):
     chunks, received = 0, 0
 
     def next_event(self) -> Any:
-        """Return the next event, except the end of the connection; raise RemoteProtocolError at the first chunk too many."""
+        """Return the next event, but never the end of the connection; raise RemoteProtocolError for too many chunks."""
         event = super().next_event()
         if isinstance(event, h11.ConnectionClosed):
             return h11.NEED_DATA  # `Protocol` closes the connection; the library would ask for ever

@@ -123,8 +123,8 @@ class Analyzer(Fitted):
     ) -> list[list[list[str]]]:
         """Return new rows of each sentence, with the absent columns filled.
 
-        Given columns are kept, and used: a given UPOS restricts the tags, and tags condition the lemmas.  A
-        column is absent where it is ``_``: FEATS if it is ``_`` for all words of a sentence, the others word by word.
+        Given columns are kept, and used: a given UPOS restricts the tags, and tags condition the lemmas.  A column is
+        absent where it is ``_``: FEATS if it is ``_`` for all words of a sentence, the others word by word.
 
         Parameters
         ----------

@@ -1,8 +1,8 @@
 """The linear chain of second order: scores of candidates, pruning by a first-order pass, Viterbi, and the update.
 
 The score of a tag sequence is the sum, over all words, of the weights of each template's hash combined with each part
-of the word's tag.  Templates about words alone score single candidates, those about the previous tag
-score pairs of neighbouring candidates, and those about two tags score triples.
+of the word's tag.  Templates about words alone score single candidates, those about the previous tag score pairs of
+neighbouring candidates, and those about two tags score triples.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ def word_keys(words: Sequence[Word]) -> Keys:
 
 
 def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain:
-    """Return scripts and templates as the kernels read them; a script's parts are the script, its case and its two ends."""
+    """Return scripts and templates as kernels read them; a script's parts are the script, its case and its two ends."""
     numbers: dict[Any, int] = {}
     units = []
     for script in scripts:
@@ -247,8 +247,8 @@ def _make_words(
 ) -> tuple[FormTable, list[list[str]]]:
     """Return the `FormTable` of forms with tags, and the lemmas by each one's candidates, the applicable scripts.
 
-    ``n_forms`` are the numbers of forms that each script was seen with, for `is_doubtful`; None in training,
-    where doubtful scripts are negative examples.
+    ``n_forms`` are the numbers of forms that each script was seen with, for `is_doubtful`; None in training, where
+    doubtful scripts are negative examples.
     """
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)

@@ -136,7 +136,7 @@ class TagNetwork:
         return self._layers(form_rows(start, self.index[hashes]), forms)
 
     def _layers(self, rows: SparseRows, forms: Sequence[str] = ()) -> FormLayers:
-        """Return the contributions of forms, given their rows; pretrained vectors are added only if ``forms`` are given."""
+        """Return the contributions of forms, given their rows; pretrained vectors are added only with ``forms``."""
         vectors = sum_rows(rows, self.weights.rows)
         if forms and self.words:
             numbers, first = self.words.of(forms), len(self.weights.rows) - len(self.words.words)

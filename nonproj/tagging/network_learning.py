@@ -1,7 +1,7 @@
 """Training of the network that scores tags.
 
-The loss is minus the log-probability of each word's tag among all tags.  With dropout of forms, n-grams learn to
-tag unknown words.
+The loss is minus the log-probability of each word's tag among all tags.  With dropout of forms, n-grams learn to tag
+unknown words.
 """
 
 from __future__ import annotations

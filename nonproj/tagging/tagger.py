@@ -213,7 +213,7 @@ class Tagger:
         return forms, np.array(rows, np.int32)
 
     def _describe(self, keys: list[Any], kept: bool) -> tuple[FormTable, np.ndarray, FormLayers]:
-        """Return the tables that depend on forms alone, for some keys; ``kept`` if all tags that they allow are kept."""
+        """Return the tables that depend on forms alone, for some keys; ``kept`` if all allowed tags are kept."""
         forms = [key if type(key) is str else key[0] for key in keys]
         if kept:
             allowed = [np.array(key.tags, np.int32) for key in keys]

@@ -1,8 +1,8 @@
 """Attributes in the templates of tagger and lemmatizer, and their hashes (`nonproj.linear.templates`).
 
-Templates name attributes of the word and its neighbours, as in ``w-1.form w.suffix2``, and levels of the two tags before
-(``p.pos``, ``q.full``); each is combined with each part of the word's own tag.  ``p.same`` is special: it stands for
-the previous tag's value of the same morphological attribute, so it is combined with single features only.
+Templates name attributes of the word and its neighbours, as in ``w-1.form w.suffix2``, and levels of the two tags
+before (``p.pos``, ``q.full``); each is combined with each part of the word's own tag.  ``p.same`` is special: it stands
+for the previous tag's value of the same morphological attribute, so it is combined with single features only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ChainTemplates(NamedTuple):
 
 
 def _kind(terms: Sequence[Term]) -> int:
-    """Return a template's kind: 0 word alone, 1 its neighbours, 2 previous tag, 3 its value of the attribute, 4 two tags."""
+    """Return a template's kind: 0 word alone, 1 neighbours, 2 previous tag, 3 its value of an attribute, 4 two tags."""
     if any(term.slot == "q" for term in terms):
         return 4
     if any(term.slot == "p" for term in terms):

@@ -121,7 +121,7 @@ def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _named(chunk: str, kinds: str, i: int, last: int) -> tuple[int, int]:
-    """Return begin and end of the name with a sign at ``i``, after the end of others; both 0 if there is none."""
+    """Return start and end of the name with a sign at ``i``, after the end of others; both 0 if there is none."""
     for begin in (i - 3, i - 1, i):
         free = begin >= last and (not begin or kinds[begin - 1] not in _IN_NAMES)
         name = _NAME.match(chunk, begin) if free else None
@@ -147,14 +147,14 @@ def _matched(pattern: re.Pattern[str], text: str, i: int) -> int:
 
 
 def _start(kinds: str, i: int, allowed: str, first: int = 0) -> int:
-    """Return the begin of the run of allowed kinds before ``i``."""
+    """Return the start of the run of allowed kinds before ``i``."""
     while i > first and kinds[i - 1] in allowed:
         i -= 1
     return i
 
 
 def _local_start(chunk: str, kinds: str, i: int) -> int:
-    """Return the begin of an address's local part before the ``@`` at ``i``, which starts with a letter, a digit or ``_``."""
+    """Return the start of the local part before the ``@`` at ``i``, which begins with a letter, a digit or ``_``."""
     begin = i
     while begin and (kinds[begin - 1] in _IN_NAMES or chunk[begin - 1] in _IN_LOCAL_PARTS):
         begin -= 1
@@ -164,7 +164,7 @@ def _local_start(chunk: str, kinds: str, i: int) -> int:
 
 
 def _file_start(kinds: str, first: int, i: int) -> int:
-    """Return the begin of the name before the full stop ``i``, which starts with a letter or digit, after any ellipsis."""
+    """Return the start of the name before the full stop ``i``: a letter or digit, after any ellipsis."""
     begin = i
     while begin > first and kinds[begin - 1] in _IN_NAMES and kinds[begin - 1 : begin + 1] != 2 * chr(STOP):
         begin -= 1

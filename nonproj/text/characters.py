@@ -17,8 +17,8 @@ from nonproj.text.graphemes import ALONE, MARK, bases, grapheme_class, joined_wi
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
 STOP, COMMA, TERMINAL, QUOTE, APOSTROPHE, COLON, SLASH, AT, OTHER, JOINER = range(18, 28)
-"""Kinds of characters.  A mark, such as a variation selector, has the kind of the character that it modifies; EXTEND and
-JOINER are marks without one."""
+"""Kinds of characters.  A mark, such as a variation selector, has the kind of the character that it modifies; EXTEND
+and JOINER are marks without one."""
 
 WORD_KINDS = (LOWER, UPPER, LETTER, DIGIT, NUMBER, CONNECTOR, FORMAT, JOINER)
 """Kinds of the characters of words."""

@@ -78,7 +78,7 @@ CONTEXT_TEMPLATES = (
     "w.affix w.behind",
     "w.form w.before w.behind",
 )
-"""Templates of a token in context: its form, the longest known segment at its end, its shape, and neighbouring forms."""
+"""Templates of a token in context: its form, the longest known segment at its end, its shape, and its neighbours."""
 
 _ONE, _TWO = Grammar("segment", ("s",), _ATTRIBUTES, (0, 0)), Grammar("segments", ("s",), _ATTRIBUTES, (-1, 0))
 _AROUND = Grammar("token around", ("w",), CONTEXT, (-REACH, REACH))
@@ -238,7 +238,7 @@ def _log_add(a: float, b: float) -> float:
 
 @kernel
 def _sums(graph: _Graph, allowed: Bools, forward: Float64s, backward: Float64s) -> float:
-    """Write the logarithms of the sums over paths up to each segment, including it, and behind it; return that of all."""
+    """Write the logarithms of the sums over paths up to each segment, with it, and behind it; return that of all."""
     length, total = graph.end.max(), -np.inf
     for e in range(len(allowed)):
         forward[e] = graph.score[e] if allowed[e] and graph.begin[e] == 0 else -np.inf

@@ -1,8 +1,8 @@
 """Edits by which segments of a multiword token become its words, and the assignment of segments to words.
 
 An `Edit` replaces the beginning and the end of a segment, around the longest part that it shares with its word.  So a
-token is divided into one segment per word, such that the edits are small and frequent: *im* is *i*, with ``n``
-added, and *m*, with ``de`` before it.
+token is divided into one segment per word, such that the edits are small and frequent: *im* is *i*, with ``n`` added,
+and *m*, with ``de`` before it.
 """
 
 from __future__ import annotations

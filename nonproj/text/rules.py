@@ -222,7 +222,7 @@ class UnicodeRules:
         return last
 
     def _known(self, chunk: _Chunk, begin: int) -> tuple[int, ...]:
-        """Return the ends, relative to ``begin``, of the longest known token that begins there and does not end inside a word."""
+        """Return the ends, counted from ``begin``, of the longest known token there that does not end inside a word."""
         lower = chunk.lower
         for stop in range(min(len(lower), begin + self._longest), begin + 1, -1):
             whole = lower[begin:stop]

@@ -206,8 +206,8 @@ def hash_state(window: Window, state: int, shift: np.uint32, atoms: Uint32s, pla
 def states_of(table: TokenTable, known: KnownWords, ends: Bools, missed: Bools) -> Int32s:
     """Return the state of the place after each token, int32[T].
 
-    Sentences begin where gold ones do, except after the tokens where ``missed`` is true: a model must also learn to
-    go on after an end that it has missed.
+    Sentences begin where gold ones do, except after the tokens where ``missed`` is true: a model must also learn to go
+    on after an end that it has missed.
     """
     states = np.empty(len(ends), np.int32)
     length, brackets, quotes, verbs = 0, 0, 0, 0

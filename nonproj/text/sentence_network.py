@@ -3,8 +3,8 @@
 A token has a vector: the sum of the rows of its attributes, such as its form and its suffix.  From these vectors layers
 over tokens in context (`nonproj.networks.context`) compute the contribution of each token to the hidden units of the
 places before and after it.  The hidden layer of a place is the positive part of their sum and a row for the state
-(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have similar vectors and scores, and
-an end may depend on tokens far away.
+(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have similar vectors and scores, and an end
+may depend on tokens far away.
 
 A token's context is its paragraph; long paragraphs are cut into pieces that overlap.  Scores depend on nothing but the
 paragraph.

@@ -1,7 +1,7 @@
 """Sentences of a text: a linear model and a small network give the probability that a sentence ends after each token.
 
-It depends on the tokens around the place and on the sentence so far: on its length, its verbs, its open brackets
-and quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
+It depends on the tokens around the place and on the sentence so far: on its length, its verbs, its open brackets and
+quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
 probability of being a sentence, and a dynamic program chooses the sentences with the largest sum of probabilities, less
 a cost for each (semi-Markov decoding for the minimum risk).  The end of a paragraph always ends a sentence.
 """

@@ -37,8 +37,8 @@ _OF_PLACE = (
     "previous", "following", "nextkind", "known", "length", "one", "leftoutline", "rightoutline", "run", "earlier",
     "beside", "size",
 )  # fmt: skip
-"""Attributes of a place at which a token may end, other than the characters around it: marks of the chunk, the number of
-characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
+"""Attributes of a place at which a token may end, other than the characters around it: marks of the chunk, the number
+of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
 rest of the chunk, their shapes, the chunk, the position of the place in it, the neighbouring chunks, the kind of the
 next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
 of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, the
@@ -138,7 +138,7 @@ def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
 def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, own: int, atoms: Uint32s) -> None:
     """Write the attributes of the strings around a place; the token began at character ``begin``.
 
-    ``own`` marks strings that are tokens of this chunk (`_own_tokens`), which alone does not make them known in training.
+    ``own`` marks tokens of this chunk (`_own_tokens`), which must also be tokens of another chunk to count as known.
     """
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
     cell = atoms[2 * _WIDTH + 2 : 3 * _WIDTH]
@@ -173,7 +173,7 @@ def _is_known(known: Uint8s, codes: Uint32s, first: int, last: int, own: int) ->
 
 @kernel
 def _words_beside(kind: Uint8s, first: int, i: int, last: int) -> tuple[int, int, int, int]:
-    """Return begin and end of the words on both sides of the place after ``i``, or of a sign next to it."""
+    """Return start and end of the words on both sides of the place after ``i``, or of a sign next to it."""
     b, d = i + int(LOWER <= kind[i] <= NUMBER), i + 1 + int(not LOWER <= kind[i + 1] <= NUMBER)
     a, e = b, d
     while a > first and b - a <= MAX_HASHED and LOWER <= kind[a - 1] <= NUMBER:

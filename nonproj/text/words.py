@@ -230,7 +230,7 @@ def join_units(start: Int64s, end: Int64s, scores: Float32s) -> tuple[Int64s, In
 
 
 def word_log_odds(units: np.ndarray, first: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the log-odds of the least certain decision about each word, float32[W]: in its units, inside it or at its ends.
+    """Return the log-odds of the least certain decision about each word, float32[W]: in or around any of its units.
 
     Parameters
     ----------

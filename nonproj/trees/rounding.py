@@ -10,8 +10,7 @@ arc with the largest one.  Arcs so low that no tree with them scores as much as 
 
 Scores relative to the best arc into each word (`nonproj.dual.domain`) are rounded by at most ``u`` times themselves.
 Relative scores of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in
-absolute value;
-`nonproj.dual.search` adds the resulting error when it returns to the original scores.
+absolute value; `nonproj.dual.search` adds the resulting error when it returns to the original scores.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The graph of an encoder, in the ONNX format, written from its arrays when it is loaded.
 
-A model file holds arrays only, so an untrusted file cannot bring operators or external data.  The input of the graph
-is the embeddings of a window's pieces, its output the weighted mean of the states of all layers.  A run computes one window, so
-there is neither padding nor a mask, and results cannot depend on other windows.
+A model file holds arrays only, so an untrusted file cannot bring operators or external data.  The input of the graph is
+the embeddings of a window's pieces, its output the weighted mean of the states of all layers.  A run computes one
+window, so there is neither padding nor a mask, and results cannot depend on other windows.
 
 Products with matrices of eight bits, attention and GELU (the exact one, with the error function) are ONNX Runtime's own
 operators.  Its optimiser is not used: there is nothing to fold, and the operator into which it fuses sums and norms

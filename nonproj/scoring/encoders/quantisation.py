@@ -7,8 +7,8 @@ scale for each column and one for all inputs (DynamicQuantizeMatMul) on English 
 of float32 are 0.999 instead of 0.990 on average, and the speed is 6 % higher.
 
 Sums of products are exact on all processors.  On those without VNNI other operators saturate when they add products of
-bytes in 16 bits; this one does not, even with the largest weights and inputs (tested on an emulated Haswell).  Processors
-without AVX2 do not round inputs.
+bytes in 16 bits; this one does not, even with the largest weights and inputs (tested on an emulated Haswell).
+Processors without AVX2 do not round inputs.
 
 The embeddings of pieces, which fine-tuning leaves as they are, have four bits if that loses nothing: those of
 multilingual-e5-small, as its package has it, are integers from -8 to 7 times a scale for each block of 32.

@@ -3,9 +3,8 @@
 Each window is computed by itself, on one thread, so vectors do not depend on the other sentences, their order, the
 number of threads or of processes: they are bit-identical on one processor.  Windows of equal length together would be
 2 % faster (64 sentences of English EWT, eight bits), but their last bits would depend on each other.  Memory is bounded
-too: besides the encoder
-and the result, a thread needs four bytes for each head and pair of pieces of a window, and for each of its pieces and
-about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
+too: besides the encoder and the result, a thread needs four bytes for each head and pair of pieces of a window, and for
+each of its pieces and about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ class Encoder:
         return min(self.architecture.positions, LONGEST) - 2
 
     def vectors(self, sentences: Sequence[Sequence[str]]) -> list[Float32s]:
-        """Return the vectors of sentences: that of the first special piece for the root, the mean of its pieces for each word.
+        """Return the vectors of sentences: the first special piece's for the root, its pieces' mean for each word.
 
         A sentence with more pieces than `limit` is cut into windows that overlap; of a word with more pieces, those
         after the limit are ignored, with a warning in the log.

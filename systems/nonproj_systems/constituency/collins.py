@@ -56,7 +56,7 @@ UNKNOWN = "<unknown>"
 FACTOR = 5.0
 
 MAX_COUNT, MAX_STATES = 2**40, 4096
-"""Limits of the count of an event, and of the number of pairs of a category and its head child, with which charts grow."""
+"""Limits of the count of an event, and of the number of pairs of category and head child, with which charts grow."""
 
 
 class Collins:

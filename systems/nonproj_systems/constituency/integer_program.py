@@ -45,8 +45,8 @@ def joint_program(forest: Forest, trellis: Trellis, integer: bool = True, second
     """Return the best tree and tags by an integer program, or the optimum of its linear programming relaxation.
 
     A variable of 0 or 1 for each edge of the forest and each trigram of tags.  One edge builds the root; an item is
-    built as often as it is used; trigrams form a path; the edges of a word with a tag sum to the trigrams that
-    end in it (Rush et al. 2010, equation 10).  An integral optimum of the relaxation is the optimum of both.
+    built as often as it is used; trigrams form a path; the edges of a word with a tag sum to the trigrams that end in
+    it (Rush et al. 2010, equation 10).  An integral optimum of the relaxation is the optimum of both.
 
     Parameters
     ----------

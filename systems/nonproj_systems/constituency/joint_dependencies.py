@@ -253,8 +253,8 @@ class JointParser:
     def hard(self, words: Sequence[str], tags: Sequence[str]) -> Lexicalised:
         """Return the best tree of Model 1 with the dependencies of the dependency parser's best tree.
 
-        If Model 1 has no tree with all of these dependencies, return one with the most of them (the baseline of
-        Rush et al. 2010, section 7.1, which does not specify this case).
+        If Model 1 has no tree with all of these dependencies, return one with the most of them (the baseline of Rush et
+        al. 2010, section 7.1, which does not specify this case).
         """
         graph = self.phrases.chart(words, tags)
         if graph is None:

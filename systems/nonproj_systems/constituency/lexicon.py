@@ -68,8 +68,7 @@ def suffixes(word: str) -> list[tuple[str, str]]:
 class Lexicon:
     """Scores of tags for words: the logarithm of ``P(tag | word) / P(tag)``.
 
-    It is the log-probability of the word given its tag, less that of the word itself, which is the same for all
-    tags.
+    It is the log-probability of the word given its tag, less that of the word itself, which is the same for all tags.
 
     Parameters
     ----------

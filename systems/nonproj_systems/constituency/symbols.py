@@ -3,8 +3,8 @@
 A phrase is annotated with its parent (vertical Markovisation of order 2).  Its children are attached outward from the
 head: first those to the right, then those to the left.  The symbols in between remember the phrase, its head and the
 last children attached (horizontal Markovisation, Klein and Manning 2003).  A phrase has two symbols: other rules use
-``Upper``; a unary rule derives from it a tag, or the ``Lower`` symbol of the same or another phrase, which binary
-rules build.  So each span has at most one unary rule, and a chain of unary branches is one rule.
+``Upper``; a unary rule derives from it a tag, or the ``Lower`` symbol of the same or another phrase, which binary rules
+build.  So each span has at most one unary rule, and a chain of unary branches is one rule.
 """
 
 from __future__ import annotations

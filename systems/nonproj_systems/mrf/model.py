@@ -138,7 +138,7 @@ class MRF:
         return float(found) if found >= self.lowest else -np.inf
 
     def rounding_error(self, sweeps: int) -> float:
-        """Return the maximum error of a bound below the exact one, after this number of sweeps over all nodes and edges.
+        """Return the maximum error of a bound below the exact one, after a number of sweeps over all nodes and edges.
 
         Each sweep replaces scores of nodes and edges by sums over their neighbours, none of which is larger than the
         sum of the absolute values of all scores (Higham 2002, "Accuracy and stability of numerical algorithms", 4.2).

@@ -1,8 +1,8 @@
 """Sequential tree-reweighted message passing, TRW-S (Kolmogorov 2006), compiled for any graph.
 
-The graph is covered by chains along which node numbers increase; the number of chains through a node is its larger
-number of neighbours on one side, and they share its scores evenly.  A sweep visits the nodes in order and averages their
-max-marginals over the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.
+The graph is covered by chains along which node numbers increase; a node is in as many as it has neighbours on its
+busier side, and they share its scores evenly.  A sweep visits the nodes in order and averages their max-marginals over
+the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.
 """
 
 from __future__ import annotations

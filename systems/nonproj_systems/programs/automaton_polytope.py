@@ -19,8 +19,8 @@ from nonproj_systems.programs.part_rows import transitions
 class Copies(NamedTuple):
     """The columns of `automaton_paths`: one copy of each move of a head's automaton for each candidate grandparent.
 
-    ``parts``, int64[C, 4], are the numbers of the parts of a column, -1 for none: sibling, grandparent,
-    grand-sibling and tri-sibling.  ``upper``, float64[C], is 0 if the grandparent is a modifier in the move, else 1.
+    ``parts``, int64[C, 4], are the numbers of the parts of a column, -1 for none: sibling, grandparent, grand-sibling
+    and tri-sibling.  ``upper``, float64[C], is 0 if the grandparent is a modifier in the move, else 1.
     """
 
     parts: np.ndarray

@@ -2,9 +2,9 @@
 
 Riedel, Smith and McCallum (2012), section 4.3.2: two of the three words of ``g -> h -> m`` are fixed, and each template
 takes its maximum over the third word, independently of the other templates.  Words with the same share of a template's
-hash are one *type* (one type for each tag, if the template has tags), so a template costs one look-up for each
-triple of types, not of words.  A template that ignores one of the words costs one look-up for each pair of types, and
-its score is exact.  All geometric codes of a triple of types are on one cache line.
+hash are one *type* (one type for each tag, if the template has tags), so a template costs one look-up for each triple
+of types, not of words.  A template that ignores one of the words costs one look-up for each pair of types, and its
+score is exact.  All geometric codes of a triple of types are on one cache line.
 """
 
 from __future__ import annotations

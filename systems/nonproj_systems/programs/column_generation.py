@@ -129,8 +129,8 @@ def full_program(
 ) -> tuple[Decoded, PricingCounts]:
     """Solve the same program by brute force, with parameters, results and errors as for `price_and_cut`.
 
-    All grandparent parts are scored, and all columns and rows GPArc are present from the start.  Only rows of cutsets are
-    added when violated; ArcGP and NoGP are implied by the other rows.
+    All grandparent parts are scored, and all columns and rows GPArc are present from the start.  Only rows of cutsets
+    are added when violated; ArcGP and NoGP are implied by the other rows.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def full_program(
 
 
 def _is_part(n_nodes: int) -> np.ndarray:
-    """Return a mask of the grandparent parts ``[g, h, m]``: three different nodes, of which only ``g`` may be the root."""
+    """Return a mask of the grandparent parts ``[g, h, m]``: three different nodes; only ``g`` may be the root."""
     other, word = ~np.eye(n_nodes, dtype=bool), np.arange(n_nodes) > 0
     return other[:, :, None] & other[None] & other[:, None] & word[:, None] & word
 

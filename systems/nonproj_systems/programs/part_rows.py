@@ -1,8 +1,8 @@
 """Rows that tie the parts of a sentence to its arcs, and bounds of their columns: a pair of functions for a part type.
 
-`part_rows` and `upper_bounds` are generic functions over part types; ``part_rows.register`` adds a user's
-own type.  Columns ``0 .. A - 1`` of every program are the arcs.  In all functions ``arcs`` is the
-`ArcSpace` of a sentence, ``start`` the result of `PartType.number`, and ``first`` the column of the type's first part.
+`part_rows` and `upper_bounds` are generic functions over part types; ``part_rows.register`` adds a user's own type.
+Columns ``0 .. A - 1`` of every program are the arcs.  In all functions ``arcs`` is the `ArcSpace` of a sentence,
+``start`` the result of `PartType.number`, and ``first`` the column of the type's first part.
 """
 
 from __future__ import annotations

@@ -184,8 +184,8 @@ class _Tightening:
 def choose_words(disputes: np.ndarray, known: set[int], most: int) -> list[int]:
     """Return the words to count exactly: those most often not translated once, no two of them neighbours.
 
-    The choice of Chang and Collins (2011).  Neighbours are mostly missed and repeated together; a word
-    whose neighbour is counted comes after the others.
+    The choice of Chang and Collins (2011).  Neighbours are mostly missed and repeated together; a word whose neighbour
+    is counted comes after the others.
 
     Examples
     --------

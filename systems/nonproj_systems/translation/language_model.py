@@ -1,7 +1,7 @@
 """Trigram language model with modified Kneser-Ney smoothing, kept as a back-off automaton (Chen and Goodman 1998).
 
-A state is the longest suffix of the words so far that matters for the next one: the first two words of a trigram of
-the model, a word, or nothing.
+A state is the longest suffix of the words so far that matters for the next one: the first two words of a trigram of the
+model, a word, or nothing.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def estimate(sentences, n_words: int) -> Automaton:
     sentences : iterable of sequences of int
         Numbers of words, without `BEGIN` and `END`.
     n_words : int
-        Size of the vocabulary, `UNKNOWN`, `BEGIN` and `END` included.  Words that do not occur share with `UNKNOWN`
-        the probability that smoothing reserves.
+        Size of the vocabulary, `UNKNOWN`, `BEGIN` and `END` included.  Words that do not occur share with `UNKNOWN` the
+        probability that smoothing reserves.
 
     Returns
     -------

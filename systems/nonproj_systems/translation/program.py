@@ -21,8 +21,8 @@ def solve_program(
     graph : Graph
         Graph of the relaxed problem, or a tighter one.
     integer : bool
-        False for the linear program, whose optimum is the lowest bound by Lagrange multipliers (Chang and
-        Collins 2011); then there is no derivation.
+        False for the linear program, whose optimum is the lowest bound by Lagrange multipliers (Chang and Collins
+        2011); then there is no derivation.
     seconds : float
         Wall-clock limit.
 

@@ -1,7 +1,7 @@
 """Refined graphs, whose nodes also keep words counted exactly, and spans.
 
-The nodes of a graph are split, in their order, by the words that the paths to them have translated.  With the best score from
-each node to the end, paths that cannot score as much as a known derivation are left out.
+The nodes of a graph are split, in their order, by the words that the paths to them have translated.  With the best
+score from each node to the end, paths that cannot score as much as a known derivation are left out.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _append(
     nodes: int,
     arcs: int,
 ) -> tuple[int, int]:
-    """Add the new nodes of a node, one for each state, and the arcs into them; return the new numbers of nodes and arcs."""
+    """Add the new nodes of a node, one for each state, and the arcs into them; return the numbers of nodes and arcs."""
     from_node, by_arc, keys = found
     new_start, state, value = new_nodes
     new_source, new_score, new_option = new_arcs

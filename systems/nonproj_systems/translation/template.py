@@ -2,8 +2,8 @@
 
 A path runs through nodes of five kinds, at each number n of words translated so far: a phrase *ended* before source
 word r with language model state q; a phrase is about to *begin* at word s in state q; its *first* target word is read;
-its first *two* words are read, which is all that later words depend on; then the phrase ends at n plus its words.
-The parts that do not depend on n are built once, as a template.
+its first *two* words are read, which is all that later words depend on; then the phrase ends at n plus its words.  The
+parts that do not depend on n are built once, as a template.
 
 The language model's back-off is exact in these graphs.  Where a word has an arc in a state, backing off scores no more,
 so the arc wins; only if both lead to different states, and backing off now would save a later one, is backing off left

@@ -101,7 +101,7 @@ def _or_opt(weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, a: int) 
 
 @kernel
 def _move(tour: Int64s, place: Int64s, low: int, size: int, ahead: int, keep: bool) -> None:
-    """Move the segment of ``size`` nodes from ``low`` on behind the node ``ahead`` places from there; ``keep`` its direction."""
+    """Move the segment of ``size`` nodes from ``low`` behind the node ``ahead`` places on; ``keep`` its direction."""
     n = len(tour)
     rest = ahead + 1 - size
     if 2 * ahead <= n + size:

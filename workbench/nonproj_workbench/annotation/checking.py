@@ -42,8 +42,8 @@ class Checker(NamedTuple):
     def of(cls, form: str, level: int | None, language: str | None, tags: Collection[str] = ()) -> Checker:
         """Return the checks of a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
 
-        By default, nothing is checked if there is a model whose tags are not those of
-        Universal Dependencies, because the validator would reject each word.
+        By default, nothing is checked if there is a model whose tags are not those of Universal Dependencies, because
+        the validator would reject each word.
 
         Raises `DependencyError` or `ConfigError` if a level is demanded that cannot be checked.
         """

@@ -58,7 +58,7 @@ class Comparison:
         return Draft.of(self._texts[SOURCES.index(name)][i])
 
     def start(self) -> list[str]:
-        """Return the sentences to adjudicate, those of the first annotator; arcs and labels on which both agree are decided.
+        """Return the sentences to adjudicate, the first annotator's; arcs and labels on which both agree are decided.
 
         A sentence is done if both have decided it and agree on all of it.
         """

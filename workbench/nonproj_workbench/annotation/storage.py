@@ -1,8 +1,8 @@
 """The file on disk: a lock, a journal, and the file itself, which is written soon after an edit.
 
-Each edit is appended to a journal next to the file before it is answered, so a killed process loses nothing; the file is
-rewritten atomically a moment later, because that takes long for a large one.  The journal is locked while the file is
-open, and disappears at the end.  Its lines are JSON:
+Each edit is appended to a journal next to the file before it is answered, so a killed process loses nothing; the file
+is rewritten atomically a moment later, because that takes long for a large one.  The journal is locked while the file
+is open, and disappears at the end.  Its lines are JSON:
 
 - ``{"state": DIGEST}``: at this point the sentences are those of the file with this digest
 - ``{"at": I, "remove": K, "insert": [TEXT, ...]}``: K sentences from I on are replaced

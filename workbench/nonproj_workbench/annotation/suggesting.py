@@ -104,8 +104,8 @@ class Suggester:
         ----------
         draft : Draft
         everything : bool
-            Whether all absent columns are filled in, or only those of words without any tag: for tagged words
-            an absent lemma or an absence of features may be the annotator's choice.
+            Whether all absent columns are filled in, or only those of words without any tag: for tagged words an absent
+            lemma or an absence of features may be the annotator's choice.
         """
         new = draft.copy()
         if not everything and not any(_is_untagged(row) for row in new.words):

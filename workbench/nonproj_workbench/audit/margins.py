@@ -101,8 +101,8 @@ def arc_differences(
 def head_differences(parser: Parser, sentence: Sentence, tree: Int32s, wanted: Bools) -> TreeDifferences:
     """Return the result of `arc_differences` for a tagged sentence, under the scores of a parser.
 
-    The candidate arcs are the parser's and those of the annotated tree.  If the latter is not projective or has
-    several roots, such trees are admitted, even if the parser never returns them.
+    The candidate arcs are the parser's and those of the annotated tree.  If the latter is not projective or has several
+    roots, such trees are admitted, even if the parser never returns them.
     """
     batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
     batch = score(number(batch._replace(arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))

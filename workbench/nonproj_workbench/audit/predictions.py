@@ -179,7 +179,7 @@ def as_json(prediction: Prediction) -> dict[str, Any]:
 
 
 def from_json(values: dict[str, Any], words: int) -> Prediction:
-    """Return the prediction for a sentence of ``words`` words from JSON values; raise ``ValueError`` if they are invalid.
+    """Return a prediction for ``words`` words from JSON values; raise ``ValueError`` if they are invalid.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Single suspicions about the annotation of a treebank, with their evidence, and the order in which to look at them.
 
-A suspicion has up to three kinds of evidence: a model that does not know the sentence predicts
-another value, by a margin and perhaps with a confidence; the same words are annotated differently elsewhere.  Columns
-that are not annotated are never suspicious.  Its score is the sum
+A suspicion has up to three kinds of evidence: a model that does not know the sentence predicts another value, by a
+margin and perhaps with a confidence; the same words are annotated differently elsewhere.  Columns that are not
+annotated are never suspicious.  Its score is the sum
 
     margin / typical margin + log-odds of the confidence + VARIATION * share of the other annotation
 

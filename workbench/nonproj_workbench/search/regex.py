@@ -86,7 +86,7 @@ class _Group:
 
 
 def _translated(text: str, ignore_case: bool) -> tuple[str, int]:
-    """Return an expression for `re`, and the number of ways in which it may match; anchors at the ends are redundant."""
+    """Return an expression for `re`, and the number of ways it may match; anchors at the ends are redundant."""
     found, place, groups = "", int(text.startswith("^")), [_Group(0)]
     while place < len(text) and text[place:] != "$":
         start, group = place, groups[-1]
@@ -196,8 +196,8 @@ class Regex:
     ----------
     text : str
         With ``. [..] [^..] * + ? {m,n} | (..) \\d \\w \\s \\p{..}``; other signs after a backslash stand for
-        themselves.  There are neither references to groups nor assertions, and no part with alternatives or repetitions is
-        repeated without bound.
+        themselves.  There are neither references to groups nor assertions, and no part with alternatives or repetitions
+        is repeated without bound.
     ignore_case : bool
 
     Attributes
