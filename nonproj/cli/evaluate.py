@@ -81,7 +81,7 @@ def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple
 
 
 def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
-    """Return name and content of a file that is read twice, and may be a pipe, without what ``--on-error`` skips."""
+    """Return name and content of a file that is read twice, and may be a pipe, without skipped sentences."""
     stream, name, closing = opened = open_input(path)
     if treebanks.skips:
         return name, "".join(line for sentence in treebanks.read(opened) for line in sentence.lines).encode()

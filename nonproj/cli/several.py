@@ -46,9 +46,9 @@ def partial_of(options: argparse.Namespace) -> str:
 def parse(
     options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
-    """Parse files task by task; each output appears when complete, and an error leaves those of the files before it.
+    """Parse files task by task; each output appears when complete, and after an error those of earlier files remain.
 
-    With ``--resume``, ``OUT.partial`` has the tasks done of the current file, and which files are complete.  Malformed
+    With ``--resume``, ``OUT.partial`` has the done tasks of the current file, and the complete files.  Malformed
     sentences are then found task by task even if they stop the job, so that it can be resumed with ``skip``.
 
     ``source`` is the first file; the progress bar shows how much of it has been read if it is the only one.

@@ -2,7 +2,7 @@
 
 The templates of each part type score the parts over the candidate arcs.  Inference is over the relaxed set Z, in which
 each head chooses for itself, or over trees, by dual decomposition (``training.decoder``); the loss is a hinge, whose
-subgradient is predicted minus gold parts (`nonproj.learning.perceptron`).  It is evaluated on held-out
+subgradient is predicted minus gold parts (`nonproj.learning.perceptron`).  The parser is evaluated on held-out
 sentences after each epoch.
 """
 

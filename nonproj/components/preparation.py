@@ -1,4 +1,4 @@
-"""Preparation of training: checks of the treebank, the files that options name, and what follows from both."""
+"""Preparation of training: checks of the treebank, the files that options name, and properties of both."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def prepare(
 
 
 def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
-    """Return the auxiliary sentences to learn from: not those with several roots, if none of the treebank has.
+    """Return the auxiliary sentences to learn from, without those with several roots if the treebank has none.
 
     Warn if they have labels that the sentences of the treebank lack.
     """
@@ -237,8 +237,8 @@ def _check_forms(sentences: Sequence[Sentence]) -> None:
 def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
     """Raise `DataError` if a tag or label of a sentence, which the model will predict, cannot be stored in a model.
 
-    What it only looks up, such as a form, may be anything: the model does without it.  ``known`` are columns and
-    strings that were found to be right; new ones are added.
+    Strings that it only looks up, such as forms, may be anything: the model does without them.  ``known`` are columns
+    and strings that were found to be valid; new ones are added.
     """
     for number, row in enumerate(sentence.rows):
         for column, (name, kind) in WRITTEN.items():
@@ -255,7 +255,7 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
 
 
 def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Model | None) -> bool:
-    """Return whether trees may have several roots: as configured, or as more sentences have than by mistake."""
+    """Return whether trees may have several roots: as configured, or if more sentences have them than by mistake."""
     if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
         return config.treebank.root != "single"
     count = sum(len(root_words(sentence)) > 1 for sentence in sentences)

@@ -151,7 +151,7 @@ def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:
 
 
 def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentence]:
-    """Return sentences in which the columns that an analyzer fills, and these do not, are predicted."""
+    """Return sentences with predictions in the columns that an analyzer fills and these sentences do not."""
     absent = set(analyzer.columns) - set(filled_columns(sentences))
     if not absent:
         return list(sentences)
@@ -249,9 +249,9 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
 
 
 def lack_tags(sentences: Sequence[Sentence]) -> list[bool]:
-    """Return which sentences with partial trees have words without a tag, from which no tagger is to learn.
+    """Return a mask of the sentences with partial trees and untagged words, from which no tagger learns.
 
-    None has, if all have: the treebank then has words without tags.
+    All are False if all sentences are such: then the treebank has words without tags on purpose.
 
     Examples
     --------

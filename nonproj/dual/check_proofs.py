@@ -377,11 +377,11 @@ def cycles_of(head: dict[int, int]) -> list[tuple[int, ...]]:
 def best_projective(size: int, scores: dict[Arc, int], single_root: bool) -> int | None:
     """Return the score of the best projective tree (Eisner 1996); None if there is none.
 
-    Closed are the best trees over the words from their root to an end, opened those in which the end depends on the
-    root and has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has the
-    closed ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the same with
-    sides exchanged, ``opened`` the opened ones from i to its right and to its left.  Arcs that are absent cost more
-    than any tree without them.
+    Closed trees are the best over the words from their root to an end; in opened ones the end depends on the root and
+    has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has the closed
+    ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the same with sides
+    exchanged, ``opened`` the opened ones from i to its right and to its left.  Arcs that are absent cost more than any
+    tree without them.
     """
     require(size <= MAX_PROJECTIVE + 1, f"projective trees of {size - 1} words; at most {MAX_PROJECTIVE} are checked")
     fee, first = fee_of(size, scores), int(single_root)

@@ -150,7 +150,7 @@ def normalise_scores(
     Returns
     -------
     NormalisedScores
-    The scale is that of the arcs that the best tree may have, and of all other parts.
+        The scale is that of the arcs that the best tree may have, and of all other parts.
 
     Raises
     ------

@@ -44,7 +44,7 @@ class OwnScores(NamedTuple):
         The score of the best arc into each word.
     constant : float
         The sum of ``best``.
-        roundoff : float
+    roundoff : float
         0 if all sums of these scores are exact, else `nonproj.trees.rounding.ROUNDOFF`.
     bound : float
         Upper bound on a tree's sum of scores of parts other than arcs.

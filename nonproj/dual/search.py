@@ -112,9 +112,9 @@ def search(
 
     Returns
     -------
-    SearchResult Its trees, best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the
-    i-th is above all
-        trees but the ``i - 1`` before it.
+    SearchResult
+        Its trees, best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the i-th is
+        above all trees but the ``i - 1`` before it.
 
     Raises
     ------

@@ -60,7 +60,7 @@ def open_input(source: Source) -> OpenedInput:
     Returns
     -------
     OpenedInput
-    The stream, its name, and a context that closes it if it was opened here.
+        The stream, its name, and a context that closes it if it was opened here.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def is_direct(path: str | Path) -> bool:
 
 
 def check_folder(path: str | Path) -> None:
-    """Raise `FileError` if no file can be created beside a path, as `open_binary` does for its temporary file.
+    """Raise `FileError` if no file can be created in the folder of a path, as `open_binary` does temporarily.
 
     Examples
     --------

@@ -57,9 +57,9 @@ class TagConventions:
             self.written[frozenset(features_of(feats))] = feats
 
     def translated(self, tag: Tag, votes: Counter[Tag]) -> Tag:
-        """Return a tag of a related treebank as the treebank would have it.
+        """Return a tag of a related treebank in the conventions of the treebank.
 
-        ``votes`` says how many words with this tag a tagger of the treebank gives each of its own.
+        ``votes`` counts the words with this tag by the tags that a tagger of the treebank gives them.
         """
         upos, own = tag[0], by_attribute(tag[2])
         if tag == UNTAGGED:
@@ -99,7 +99,7 @@ def by_attribute(feats: str) -> dict[str, str]:
 def with_conventions(
     related: Sequence[Sentence], predicted: Sequence[list[list[str]]], sentences: Sequence[Sentence]
 ) -> list[Sentence]:
-    """Return sentences of related treebanks with tags as a treebank has them.
+    """Return sentences of related treebanks with tags in the conventions of a treebank.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Learning from gold trees which arcs cross: a logistic model, and weights of losses."""
+"""Learning of crossing arcs from gold trees: a logistic model, and weights of losses."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Perceptron(AveragedWeights):
         best: np.ndarray,
         predicted: np.ndarray,
     ) -> None:
-        """Learn the labels of the arcs: gold ones on the gold arcs, less the best ones on the predicted arcs."""
+        """Learn the labels of the arcs: gold ones on the gold arcs, minus the best ones on the predicted arcs."""
         wanted, gold_arcs = np.zeros(len(best)), np.flatnonzero(gold)
         right = best[gold_arcs] == labels
         wanted[gold_arcs[right]] = gold[gold_arcs[right]]

@@ -1,4 +1,4 @@
-"""Enhanced graphs of trees: which arcs are possible, by their paths in the tree, their labels, and which are right.
+"""Enhanced graphs of trees: the possible arcs, by their paths in the tree, their labels, and a classifier of both.
 
 A path is the labels of the arcs between the ends of an enhanced arc, ``^`` up and ``v`` down, as in ``^conj ^obl``.  A
 template builds a label from texts, joined by colons: ``0.deprel 0.case.all 0.Case`` is the label of word 0 of the path,

@@ -167,7 +167,7 @@ class Network:
         return scores
 
     def state(self, columns: Sequence[tuple[str, int]]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` restores the network; ``columns``: see `columns_for`."""
+        """Return JSON values and arrays from which `from_state` restores the network, given its columns."""
         arrays = dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
         scales = {"scale": float(self.scale), "label_scale": float(self.label_scale)}
         arrays |= self.context.arrays() if self.context else {}

@@ -128,7 +128,7 @@ class UserLexicon(Fitted):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> UserLexicon:
-        """Return the object that `state` describes; raise `ModelError` if an entry is not valid."""
+        """Return the lexicon that `state` describes; raise `ModelError` if an entry is not valid."""
         entries = []
         try:
             for token, ends, *rows in meta["entries"]:

@@ -151,7 +151,7 @@ class Multiwords:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], weights: np.ndarray) -> Multiwords:
-        """Return the object that `state` describes with these weights.
+        """Return the multiword tokens that `state` describes, given their weights.
 
         Raises
         ------

@@ -302,7 +302,7 @@ class MultiwordLexicon:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> MultiwordLexicon:
-        """Return the object that `state` describes.
+        """Return the lexicon that `state` describes.
 
         Raises
         ------

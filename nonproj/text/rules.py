@@ -130,7 +130,7 @@ class UnicodeRules:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any]) -> UnicodeRules:
-        """Return the object that `state` describes.
+        """Return the rules that `state` describes.
 
         Raises
         ------

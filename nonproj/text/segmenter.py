@@ -216,7 +216,7 @@ class Segmenter(Fitted):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Segmenter:
-        """Return the object that `state` describes.
+        """Return the segmenter that `state` describes.
 
         Raises
         ------

@@ -119,7 +119,7 @@ class TextModels:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
-        """Return the object that `state` describes.
+        """Return the models that `state` describes.
 
         Raises
         ------

@@ -46,7 +46,7 @@ def single_commodity(arcs: ArcSpace, first: int) -> ConstraintRows:
     Returns
     -------
     ConstraintRows
-    Source, Consume and NoFlow of Martins, Smith and Xing (2009) in the notation of Riedel et al. (2012), section
+        Source, Consume and NoFlow of Martins, Smith and Xing (2009) in the notation of Riedel et al. (2012), section
         3.1: the root sends ``n`` units of flow, each word consumes one, and an arc carries at most ``n`` times its own
         value.
 
@@ -107,7 +107,7 @@ def multi_commodity(arcs: ArcSpace, first: int) -> ConstraintRows:
     Returns
     -------
     ConstraintRows
-    The root sends one unit of each commodity to its word, no other word consumes any, and an arc carries at most
+        The root sends one unit of each commodity to its word, no other word consumes any, and an arc carries at most
         its own value of each (Martins et al. 2009; for integrality see Magnanti and Wolsey 1995, "Optimal trees").
 
     Examples

@@ -30,8 +30,8 @@ WEIGHTS = {
 }
 """Weights before tuning.
 
-Of log-probabilities: language model; target given source phrase, source given target phrase, both also by words.  Then
-of each target word, of each phrase, and of each word between the end of one phrase and the beginning of the next.
+Factors of log-probabilities: language model; target given source phrase, and the reverse; both also by words.  Then
+scores of a target word, of a phrase, and of a word between the end of one phrase and the beginning of the next.
 """
 
 TRANSLATIONS = 10
