@@ -177,7 +177,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, remedy: str, seconds:
 
 
 def _report(totals: ParseLog, options: argparse.Namespace) -> None:
-    """Report what ``--on-error`` has skipped, and where."""
+    """Report the units that ``--on-error`` has skipped."""
     if totals.refused:
         list_broken(totals, "; the --stats file lists all" if options.stats else "; --stats lists all")
         broken = counted(totals.refused, "broken line" if options.plain else "broken sentence")

@@ -54,7 +54,7 @@ class Treebanks:
         return conll.interned(self.read(source, **rules))
 
     def report(self) -> int:
-        """List what was left out, and return the exit code of a command that has otherwise succeeded."""
+        """List the units that were left out, and return the exit code of a command that has otherwise succeeded."""
         if count := self._log.refused:
             list_broken(self._log)
             log.error("nonproj: %d broken sentence%s left out", count, "s" * (count != 1))

@@ -174,7 +174,7 @@ def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[S
 def auxiliary_for_tagger(
     others: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
 ) -> list[Sentence]:
-    """Return random auxiliary sentences for a tagger, about as many words as those that it learns from.
+    """Return random auxiliary sentences for a tagger, with about the number of words that it learns from.
 
     Empty if they lack a column of the treebank, or if it has many words, whose own tags teach more:
     see ``research/history.md``.

@@ -97,7 +97,7 @@ def train(
     ConfigError
         If there is nothing to train on, or the checkpoint is of other sentences or options.
     ModelError
-        If the checkpoint is damaged, or training cannot continue from what it holds.
+        If the checkpoint is damaged, or training cannot continue from its contents.
 
     Examples
     --------

@@ -25,7 +25,7 @@ paths, found separately, together bound all trees (Koo et al. 2010, section 5: L
 not be tight.  ``search`` divides the trees, over and over, into those with an arc and those without it, into those
 whose arcs cross and those whose do not, or into those in which an arc is crossed and those in which it is not, and
 names the shares that bound each set that is left (branch and bound).  Costs are not negative, so a bound of scores is
-one of values; where it is known that arcs cross, what they pay at least is subtracted from it.
+one of values; where it is known that arcs cross, the least that they pay is subtracted from it.
 
 A number in the file stands for the 64-bit float that it is read as.  From there on all arithmetic is in integers: all
 numbers of a proof are multiples of one power of two.
@@ -239,7 +239,7 @@ class Problem:
         return total
 
     def value(self, heads: Heads) -> int:
-        """Return the score of a tree, less what it pays for arcs that cross."""
+        """Return the score of a tree, minus what it pays for arcs that cross."""
         crossed = {arc for pair in crossings(arcs_of(heads)) for arc in pair}
         return self.score(heads) - sum(self.costs[arc] for arc in crossed)
 
@@ -541,7 +541,7 @@ def check(record: dict[str, Any]) -> Verdict:
 
 
 def shown(text: Any) -> str:
-    """Return a text from a file without characters that could not be printed, or would change what is seen."""
+    """Return a text from a file without characters that cannot be printed or change the display."""
     return "".join(character if character.isprintable() else "?" for character in str(text))
 
 
@@ -639,7 +639,7 @@ def checked(options: argparse.Namespace) -> Iterator[tuple[str, Verdict | str, i
 
 
 def kind_of(about: dict[str, Any]) -> str:
-    """Return which trees a proof is about, in words."""
+    """Return the kind of trees in a proof, in words."""
     trees = "projective trees" if about["projective"] else "all trees"
     roots = "a single root" if about["single_root"] else "one or more roots"
     return f"{trees} with {roots}" + (", less the costs of crossed arcs" if about["costs"] else "")
@@ -657,7 +657,7 @@ def describe(verdict: Verdict) -> str:
 
 
 def facts_of(about: dict[str, Any]) -> list[str]:
-    """Return which trees a proof is about, and what is taken on trust, in words."""
+    """Return the kind of trees in a proof, and its assumptions, in words."""
     options = ", ".join(f"{name} {value}" for name, value in about["options"].items())
     source = f"of the model {about['model']}, with {options}" if about["model"] else "which were given without a model"
     trusted = [f"the scores, {source}"]

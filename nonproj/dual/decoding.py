@@ -99,7 +99,7 @@ def with_costs(
     crossing: CrossingCosts,
     record: bool = False,
 ) -> SearchResult:
-    """Find the k best trees by their scores less what they pay, given those by their scores alone.
+    """Find the k best trees by their scores minus what they pay, given those by their scores alone.
 
     Costs are not negative, so a certified best tree that pays nothing remains the best.
     """

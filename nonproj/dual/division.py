@@ -81,7 +81,7 @@ def split(task: SearchTask, node: Node, arc: int) -> list[Node]:
 
 
 def partition(task: SearchTask, node: Node) -> list[Node]:
-    """Return a partition of what remains of a node without its best tree."""
+    """Return a partition of the trees of a node without its best one."""
     problem, keep, best, parts = task.problem, node.keep, node.best, list[Node]()
     assert best is not None
     bounds = problem.exclusion_bounds(node.copies, task.options_of(node), best, keep)

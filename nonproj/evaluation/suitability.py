@@ -76,7 +76,7 @@ def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing"
 
 
 def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags: str, remedy: str = "") -> str:
-    """Return a line that says in which respects sentences do not fit a model, and advises; empty if they fit.
+    """Return a line with the respects in which sentences do not fit a model, and advice; empty if they fit.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def _misc(column: str) -> tuple[str, str, str]:
 
 
 def read_frame(source: Source) -> pandas.DataFrame:
-    """Return a treebank, or what ``nonproj parse`` has written, as a ``pandas.DataFrame`` with a row for each word.
+    """Return a treebank, or an output of ``nonproj parse``, as a ``pandas.DataFrame`` with a row for each word.
 
     Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with pandas' types that can be missing.
 

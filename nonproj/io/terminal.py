@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO, cast
 
 _UNSEEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-"""Control characters, line ends, changes of direction, and what is not a character; `tree.js` has the same."""
+"""Control characters, line ends, changes of direction, and non-characters; `tree.js` has the same."""
 
 _ANYWHERE, _IN_LINES = re.compile(_UNSEEN), re.compile(rf"(?!\t|\r?\n){_UNSEEN}")
 
@@ -74,5 +74,5 @@ def unescaped(stream: TextIO) -> TextIO:
 
 
 def escape_terminals() -> None:
-    """Escape what this process writes to standard output and standard error, wherever they are terminals."""
+    """Escape the text that this process writes to standard output and standard error, wherever they are terminals."""
     sys.stdout, sys.stderr = escaping(sys.stdout), escaping(sys.stderr)

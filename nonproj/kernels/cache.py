@@ -3,7 +3,7 @@
 Numba names a kernel's file by the folder of its source, so each environment compiles anew, and keeps an index that
 concurrent writers overwrite.  Here a file is named by the module, the function and a digest of its argument types, of
 the processor and of its source.  It is complete when it appears, and it repeats the contents of its name, so a process
-can only find what it would have written itself.
+can only find the contents that it would have written itself.
 """
 
 from __future__ import annotations

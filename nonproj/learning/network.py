@@ -109,7 +109,7 @@ class TrainableArcNetwork:
     n_labels : int
     hyperparameters : Hyperparameters
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
     vectors : WordVectors or PieceVectors, optional
         Vectors of the words in the vocabulary of `VECTOR`, or of all words, as the sentences have them.
 

@@ -3,8 +3,8 @@
 Heads that are not given are latent.  The perceptron compares the best structure that is consistent with the given
 heads, under the current weights, with the prediction, in which only words with a given head have a cost (a latent
 structured perceptron: Yu and Joachims 2009; Fernandes and Brefeld 2011).  Both are of the relaxed set Z, or both are
-trees: where nothing is given nearby, they are then equal, and nothing is learnt from what the parser guesses.  The
-pruner maximises the probability of all consistent trees, and its gradient is the difference of two marginals.
+trees: where nothing is given nearby, they are then equal, and nothing is learnt from the parser's guesses.  The pruner
+maximises the probability of all consistent trees, and its gradient is the difference of two marginals.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models on the Hugging Face Hub, by names such as ``hf:owner/name`` or ``hf:owner/name@revision``.
 
 A repository contains its model as `FILE`.  The package huggingface_hub downloads it once into its own cache; with the
-environment variable ``HF_HUB_OFFLINE=1``, only what is there is used.
+environment variable ``HF_HUB_OFFLINE=1``, only cached models are used.
 """
 
 from __future__ import annotations

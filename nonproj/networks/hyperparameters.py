@@ -20,7 +20,7 @@ class Hyperparameters:
     width : int
         Numbers in the vector of a word.
     hidden : int
-        Hidden units of what is scored.
+        Hidden units of a scored item.
     layers : int
         Recurrent layers over words in context.  Without them, the vector of a word consists of one for heads and one
         for modifiers, each with a learning rate of its own.

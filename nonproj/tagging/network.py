@@ -3,7 +3,7 @@
 A form has a vector: the sum of the rows of its character n-grams and of the form itself in lower case.  The hidden
 layer of a word is the positive part of a bias plus, for each offset, a matrix times the vector of the form there.  The
 score of a tag is the product of the hidden layer with the sum of the output weights of the tag's parts (`TagSet`), so
-what is learnt about a feature helps with every tag that has it.
+tags with the same features share weights.
 
 Everything before the positive part depends on forms alone and is kept for each form, so a word costs a few additions
 and a product for each of its candidates.  Sums run in a fixed order, so scores do not depend on batch and machine.

@@ -64,7 +64,7 @@ class TrainableTagNetwork:
     corpus : TagCorpus
     tags : TagSet
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
     vectors : WordVectors or PieceVectors, optional
     hyperparameters : Hyperparameters
 

@@ -95,7 +95,7 @@ class TrainableSentenceNetwork:
     ----------
     examples : EndExamples
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
     hyperparameters : Hyperparameters
 
     Attributes
