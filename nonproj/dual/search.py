@@ -14,9 +14,9 @@ open node's bound is above it.  An open node is expanded, that with the highest 
   discrete programming problems").
 
 Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a known tree is its score minus what it pays,
-and the bound of a node is one of scores minus the least payment of its trees.  A node whose best tree pays more is divided by
-whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is crossed,
-which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
+and the bound of a node is one of scores minus the least payment of its trees.  A node whose best tree pays more is
+divided by whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is
+crossed, which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
 
 Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 """
