@@ -152,7 +152,7 @@ def make_table(source, target, points, longest: int = MAX_PHRASE, keep: int = 20
 def _lexical_weights(source, target, points) -> tuple[np.ndarray, np.ndarray]:
     """Return log-probabilities of each source word given the target words it is aligned with, and vice versa.
 
-    They are of the mean over these words; without any, of the probability given null.
+    The probability is the mean over these words; without any, it is given null.
     """
     left, right, of = [], [], []
     for s, t, matrix in zip(source, target, points, strict=True):
