@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Advice(NamedTuple):
-    """The end of a message, which says what to do in words of the command line, and the option that it is about."""
+    """Advice at the end of a message, in words of the command line, and the option that it is about."""
 
     option: str
     text: str
@@ -29,7 +29,7 @@ class NonprojError(Exception):
 
 
 def advised(error: NonprojError, texts: Mapping[str, str]) -> str:
-    """Return the message of an error with other advice, by option, for those who do not use the command line.
+    """Return the message of an error with other advice, by option, for users of another interface.
 
     Examples
     --------

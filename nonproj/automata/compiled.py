@@ -44,7 +44,7 @@ COMPILED = (
     ("arc", "sibling", "grandparent", "trisibling"),
     ("arc", "sibling", "grandparent", "grandsibling", "trisibling"),
 )
-"""The sets of part types that these automata are for."""
+"""The sets of part types with compiled automata."""
 
 _NAME = attrgetter("name")
 
@@ -55,7 +55,7 @@ def has_compiled_automata(types: Sequence[PartType]) -> bool:
 
 
 def check_decodable(types: Sequence[PartType]) -> None:
-    """Raise `ConfigError` if nothing decodes these part types: they have automata neither compiled nor as tables.
+    """Raise `ConfigError` if these part types have neither compiled automata nor tables.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def is_third_order(types: Sequence[PartType]) -> bool:
 
 
 def compiled_starts(parts: PartSpace) -> PartStarts:
-    """Return where the parts lie, as kernels take it."""
+    """Return the places of the parts, as kernels take them."""
     starts, none = dict(zip(map(_NAME, parts.types), parts.starts, strict=True)), NO_PARTS
     third = ThirdOrderStarts(starts.get("grandsibling", none), starts.get("trisibling", none))
     of_third = third if len(third.grandsibling) or len(third.trisibling) else None
@@ -82,14 +82,14 @@ def compiled_starts(parts: PartSpace) -> PartStarts:
 
 
 HEAD_WORK, GAIN_WORK = 300, 3
-"""Time of an automaton beside its Viterbi searches, and of a gain of one candidate, in transitions."""
+"""Time of an automaton outside its Viterbi searches, and of a candidate's gain, in transitions."""
 
 
 @kernel
 def count_work(arcs: ArcSpace, starts: PartStarts) -> Int64s:
     """Return the work of decoding each head, int64[N], measured in the time of a Viterbi transition, half a nanosecond.
 
-    It is the number of transitions over both sides, with each grandparent and once more, and what goes with them.
+    It is the number of transitions over both sides, under each grandparent and once more, and their overhead.
     """
     n_nodes = arcs.start.shape[0] - 1
     counts = np.zeros(n_nodes, np.int64)
@@ -132,7 +132,7 @@ def tree_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, n
 
 @kernel
 def _add_parts(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
-    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and what rounding has taken from it.
+    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and its accumulated rounding error.
 
     With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
     ``numbers`` int64[9 N] is overwritten.
@@ -237,7 +237,7 @@ def _is_given(tables: TableWorkspace | None) -> bool:
 
 @kernel
 def _decode_tables(arcs: ArcSpace, tables: TableWorkspace | None, gain: Float64s, h: int, z: Int8s) -> float:
-    """Decode head h with automata given as tables; there is nothing to do if they are not."""
+    """Decode head h with automata given as tables, if there are any; return its value, else 0."""
     value = 0.0
     if tables is None:
         return value

@@ -1,8 +1,7 @@
 """Head automata in general: any finite set of states, given as tables (Koo et al. 2010, section 3, example 2).
 
-`nonproj.parts.automaton` says what the tables are, and part types make them; `nonproj.dual.problem.TablesProblem` joins
-them with trees.
-Viterbi takes ``O(k |S|^2)`` for k candidates.  `nonproj.automata.compiled` has the parser's special cases.
+`nonproj.parts.automaton` defines the tables, and part types make them; `nonproj.dual.problem.TablesProblem` joins them
+with trees.  Viterbi takes ``O(k |S|^2)`` for k candidates.  `nonproj.automata.compiled` has the parser's special cases.
 """
 
 from __future__ import annotations
@@ -118,7 +117,7 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Pat
     Parameters
     ----------
     arcs : ArcSpace
-        The arcs that may be used.
+        The candidate arcs.
     automata : HeadAutomata
         Over these arcs.
     scores : array-like of shape (A,), float64
@@ -132,7 +131,7 @@ def best_paths(arcs: ArcSpace, automata: HeadAutomata, scores: ArrayLike) -> Pat
     Raises
     ------
     ValueError
-        If the automata are of other arcs, a score of theirs is NaN or plus infinity, or one of an arc is not finite.
+        If the automata are for other arcs, one of their scores is NaN or plus infinity, or an arc's is not finite.
 
     Notes
     -----
@@ -223,7 +222,7 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
     Raises
     ------
     ValueError
-        If the automata are of other arcs, or a score is NaN or plus infinity.
+        If the automata are for other arcs, or a score is NaN or plus infinity.
 
     Examples
     --------

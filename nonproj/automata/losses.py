@@ -16,7 +16,7 @@ from nonproj.types import ArcSpace, Float64s
 
 @kernel
 def arc_losses(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores) -> tuple[float, Float64s]:
-    """Return the value of all best choices, and the loss of the automata at both ends of each arc by it, float64[A].
+    """Return the value of all best choices, and what the automata at both ends of each arc lose by it, float64[A].
 
     The automaton of the head must take the arc, and that of the modifier must choose it as the way to its grandparent.
 

@@ -94,8 +94,8 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedSt
 def relaxed_indicators(parts: PartSpace, scores: Float64s, tau: float) -> Float64s:
     """Return the indicators of the best structure in Z, float64[P].
 
-    Where words choose grandparents, an arc counts ``tau`` where its head chooses it and ``1 - tau`` where its modifier
-    chooses it as the way to its grandparent, as its score does.
+    In a set with grandparents, an arc counts ``tau`` if its head chooses its modifier, and ``1 - tau`` if its modifier
+    chooses its head as a grandparent; its score is divided likewise.
     """
     relaxed = decode_relaxed(parts, scores, tau)
     predicted = indicators(parts, relaxed.z, relaxed.z_grandparent)

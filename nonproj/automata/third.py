@@ -24,7 +24,7 @@ STATE_WORK = 3
 
 
 class _FirstParts(NamedTuple):
-    """The numbers of the first parts of a half-automaton; -1 for types that the set does not have."""
+    """The numbers of the first parts of a half-automaton; -1 for types that are not in the set."""
 
     sibling: np.int64
     grandsibling: np.int64
@@ -139,7 +139,7 @@ def decode_third(
 
 @kernel
 def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
-    """Return where the parts of number i lie, and further ones; -1 if the set has none."""
+    """Return the place that is ``further`` behind the start of block i; -1 if the set has no such parts."""
     return start[i] + further if start.shape[0] > 0 else np.int64(-1)
 
 

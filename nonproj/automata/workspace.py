@@ -91,12 +91,12 @@ class Workspace(NamedTuple):
 
 
 MOST_INFLUENCE = 16.0
-"""Automata need not prefer the best arc into a word by more than this many times the largest score of another part."""
+"""Limit of the automata's margin for the best arc into a word, in units of the largest score of another part."""
 
 
 @kernel
 def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
-    """Return half the margin of the best arc into each word over the second, float64[N], as far as it may matter.
+    """Return half the margin of the best arc into each word over the second, float64[N], up to its limit.
 
     Parameters
     ----------

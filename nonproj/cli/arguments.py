@@ -27,12 +27,12 @@ _COMPLETE_FILES = {
 
 
 def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
-    """Return options of which some have other values."""
+    """Return a copy of the options with some values replaced."""
     return argparse.Namespace(**{**vars(options), **values})
 
 
 class _Help(argparse.HelpFormatter):
-    """Help without rare options, whose usage names only arguments that are required or have no option string."""
+    """Help without rare options; its usage line has only arguments that are required or have no option string."""
 
     def __init__(self, prog: str, rare: list[argparse.Action], **options: Any) -> None:
         super().__init__(prog, **options)
@@ -44,7 +44,7 @@ class _Help(argparse.HelpFormatter):
             super().add_argument(action)
 
     def add_usage(self, usage: str | None, actions: Iterable[Any], groups: Iterable[Any], prefix: Any = None) -> None:
-        """Add the usage."""
+        """Add a usage line with the required and positional arguments only."""
         shown = [action for action in actions if action.required or not action.option_strings]
         if prefix is None:  # else it becomes the name of a command, in front of the command's own arguments
             shown.insert(0, argparse.Action([], "options", nargs="?", metavar="options"))

@@ -1,4 +1,4 @@
-"""The arguments of the commands of ``nonproj``, but for those of `main`."""
+"""The arguments of the commands of ``nonproj``, except those of `main`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_train(parser: Arguments) -> None:
 
 
 def add_training(parser: Arguments) -> None:
-    """Add the options of training, but for workers."""
+    """Add the options of training, except those for workers."""
     add = parser.add_argument
     add("-o", "--output", required=True, metavar="MODEL", help="the model file to write")
     add("--test", metavar="FILE", help="treebank to evaluate the trained model on")

@@ -38,7 +38,7 @@ def worker_pool(options: argparse.Namespace) -> AbstractContextManager[Workers]:
 
 
 def optional_output(path: str | None) -> AbstractContextManager[TextIO | None]:
-    """Return the context manager of an output that need not be asked for."""
+    """Return the context manager of an optional output; it yields None without a path."""
     return open_output(path) if path else nullcontext()
 
 

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def check_inputs(options: argparse.Namespace) -> None:
-    """Raise an error if the teacher cannot be used as the options say, or a text cannot be read."""
+    """Raise an error if the options do not fit the teacher, or a text cannot be read."""
     for path in options.texts:
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of text is expected")

@@ -81,7 +81,7 @@ def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple
 
 
 def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
-    """Return name and content of a file that is read twice, and may be a pipe, without what ``--on-error`` skips."""
+    """Return name and content of a file that is read twice, and may be a pipe, without skipped sentences."""
     stream, name, closing = opened = open_input(path)
     if treebanks.skips:
         return name, "".join(line for sentence in treebanks.read(opened) for line in sentence.lines).encode()
@@ -100,7 +100,7 @@ def _opened(name: str, content: bytes) -> OpenedInput:
 
 
 def _evaluate(options: argparse.Namespace, treebanks: Treebanks) -> tuple[list[Evaluation], bool]:
-    """Score a model or parsed files; return whether labels are compared, as they are unless two files lack them."""
+    """Score a model or parsed files; return the evaluations, and whether labels are compared."""
     if options.model:
         from nonproj.cli.fitting import parser_and_input  # imports kernels, which files alone do not need
         from nonproj.evaluation.parsing import WARM_UP, evaluate_parser

@@ -55,7 +55,7 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
 
 
 def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags: str | None = "missing") -> bool:
-    """Warn if some sentences do not fit a model; return whether they do not.
+    """Warn if some sentences do not fit a model; return whether there was a warning.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def warn_of_misfit(model: Model, name: str, sentences: Sequence[Sentence], tags:
     name : str
         Name of the input.
     sentences : sequence of Sentence
-        Its first ones.
+        The first sentences of the input.
     tags : str or None
         See `nonproj.evaluation.suitability.misfit_of`; None if the command has no option ``--tag``.
     """

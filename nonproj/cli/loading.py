@@ -25,7 +25,7 @@ _TREEBANK = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:#[^\n]*\n\s*)*1(?:-\d+)?\t[^\t\
 
 
 def load_model(path: str, treebank: str, *, confidence: bool = False) -> Model:
-    """Load a model for parsing; a checkpoint is an error, and, if ``confidence``, a model without a classifier.
+    """Load a model for parsing; raise an error for a checkpoint or, if ``confidence``, a model without a classifier.
 
     If a model is given as the treebank, or a treebank as the model, the error says so.
     """

@@ -55,7 +55,7 @@ def build_parser(others: Iterable[str] = tuple(plugins.WORKBENCH)) -> Arguments:
     Parameters
     ----------
     others : iterable of str
-        Commands that other distributions may have: where they are installed, their arguments are added.
+        Commands of other distributions; the arguments of installed ones are added.
     """
     parser = Arguments(
         prog="nonproj",
@@ -247,7 +247,7 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
-    """Log to standard error at a level that ``-v`` lowers and ``-q`` raises."""
+    """Log to standard error, from a level on that ``-v`` lowers and ``-q`` raises."""
     first = getattr(options, "command", None) == "train" and options.quiet > 0  # which removes the bars of progress
     quiet = options.quiet - first
     level = default + 10 * (quiet - options.verbose)

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def warn_of_tags(lexicon: UserLexicon, model: Model) -> None:
-    """Warn of coarse tags in a lexicon that the model's tagger lacks: they are obeyed, but may be mistakes."""
+    """Warn of a lexicon's coarse tags that the model's tagger lacks: they are used, but may be mistakes."""
     known = {tag[0] for tag in (model.components.get("tagger") or {}).get("tagger", {}).get("tags", ())}
     wanted = dict.fromkeys(word.upos for each in lexicon.entries for word in each.words) if known else {}
     if other := [tag for tag in wanted if tag not in {"_", *known}]:
@@ -95,7 +95,7 @@ def warn_of_tags(lexicon: UserLexicon, model: Model) -> None:
 
 @contextlib.contextmanager
 def _hint(wanted: bool) -> Iterator[None]:
-    """Add to an error in one of several files how the others are parsed all the same."""
+    """Add a hint to an error in one of several files: how to parse the others nevertheless."""
     try:
         yield
     except DataError as error:
@@ -177,7 +177,7 @@ def _summarise(totals: ParseLog, decoding: DecodingConfig, remedy: str, seconds:
 
 
 def _report(totals: ParseLog, options: argparse.Namespace) -> None:
-    """Report what ``--on-error`` has skipped, and where."""
+    """Report the units that ``--on-error`` has skipped."""
     if totals.refused:
         list_broken(totals, "; the --stats file lists all" if options.stats else "; --stats lists all")
         broken = counted(totals.refused, "broken line" if options.plain else "broken sentence")

@@ -35,7 +35,7 @@ class Command(NamedTuple):
     Attributes
     ----------
     description : str
-        As in the help, without a full stop.
+        Its line in the help, without a full stop.
     add_arguments : callable
         Adds the arguments to the command's parser; its module should import nothing heavy, so that errors in options
         are reported at once.
@@ -81,7 +81,7 @@ def find_command(name: str) -> Command | None:
 
 
 def warm_ups() -> list[Callable[[], None]]:
-    """Return the functions by which the installed distributions have their kernels compiled."""
+    """Return the functions of installed distributions that compile their kernels."""
     from importlib.metadata import entry_points
 
     return [_load(entry) for entry in entry_points(group=WARMUPS)]

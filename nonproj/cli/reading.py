@@ -48,13 +48,13 @@ class Treebanks:
             raise first[0].error() if first else DataError(opened.name, 1, "no sentences")
 
     def read_all(self, source: Source | None, **rules: bool) -> list[Sentence]:
-        """Return all sentences of a treebank, whose equal strings are stored once; none without a source."""
+        """Return all sentences of a treebank, with equal strings stored once; none without a source."""
         if source is None:
             return []
         return conll.interned(self.read(source, **rules))
 
     def report(self) -> int:
-        """List what was left out, and return the exit code of a command that has otherwise succeeded."""
+        """List the units that were left out, and return the exit code of a command that has otherwise succeeded."""
         if count := self._log.refused:
             list_broken(self._log)
             log.error("nonproj: %d broken sentence%s left out", count, "s" * (count != 1))

@@ -46,9 +46,9 @@ def partial_of(options: argparse.Namespace) -> str:
 def parse(
     options: argparse.Namespace, model: Model, decoding: DecodingConfig, text: TextOptions, source: OpenedInput
 ) -> ParseLog:
-    """Parse files task by task; each output appears when complete, and an error leaves those of the files before it.
+    """Parse files task by task; each output appears when complete, and after an error those of earlier files remain.
 
-    With ``--resume``, ``OUT.partial`` has the tasks done of the current file, and which files are complete.  Malformed
+    With ``--resume``, ``OUT.partial`` has the done tasks of the current file, and the complete files.  Malformed
     sentences are then found task by task even if they stop the job, so that it can be resumed with ``skip``.
 
     ``source`` is the first file; the progress bar shows how much of it has been read if it is the only one.
@@ -77,7 +77,7 @@ def _digest(task: Task) -> str:
 
 
 class _File(NamedTuple):
-    """A file of a job; but for the target, only of one that can be resumed.
+    """A file of a job; a job that cannot be resumed sets only the target.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class _File(NamedTuple):
 
     @classmethod
     def of(cls, target: ParseTarget, options: argparse.Namespace) -> _File:
-        """Return a file, with its digests; its name belongs to its statistics, but not to its parses."""
+        """Return a file with its digests; only statistics depend on its name."""
         if not options.resume:
             return cls(target)
         age = _age(target.source)  # before it is read, so that a later change is noticed
@@ -157,7 +157,7 @@ class _Job:
         self.log = ParseLog(self.lines if self.statistics else None, self.proofs)
 
     def run(self, files: list[_File], pool: Any, reference: ModelRef, source: OpenedInput | None) -> None:
-        """Parse what is left of the files."""
+        """Parse the rest of the files."""
         text, done = self.text, list[str]()
         if self.partial:
             text = text._replace(on_error=SKIP)
@@ -180,7 +180,7 @@ class _Job:
     def _tasks(
         self, files: list[_File], done: list[str], text: TextOptions, source: OpenedInput | None
     ) -> Iterator[tuple[tuple[str, bool], Task]]:
-        """Yield the tasks of the files but for those done of the first; a key is digest, and whether a file ends."""
+        """Yield the tasks that are not done, with keys: the task's digest, and whether it is the last of its file."""
         for file in files:
             tasks = tasks_and_ends(source or file.target.source, text)
             for digest in done:
@@ -194,14 +194,14 @@ class _Job:
     def _parse(
         self, file: _File, results: Iterator[tuple[tuple[str, bool], ParsedPiece]], stream: Any
     ) -> Iterator[ParseRecord | MalformedUnit]:
-        """Parse what is left of a file, and yield its records once they are written, and saved."""
+        """Parse the rest of a file, and yield its records once they are written and saved."""
         while not self.is_complete:
             (task, self.is_complete), parsed = next(results)
             self._keep(file, task, parsed, stream)
             yield from parsed.records
 
     def _restore(self, partial: JobLog, files: list[_File]) -> tuple[list[_File], list[str]]:
-        """Return the files that are not complete, and the digests of the tasks that are done of the first of them."""
+        """Return the incomplete files, and the digests of the completed tasks of the first."""
         complete, tasks = dict[str, tuple[ParseLog, bytes]](), list[str]()
         state: dict[str, Any] = {}
         try:
@@ -230,7 +230,7 @@ class _Job:
         return left, tasks
 
     def _log_of(self, partial: JobLog, state: dict[str, Any]) -> ParseLog:
-        """Return the counts in a state; raise an error if errors were treated in another way."""
+        """Return the counts in a state; raise an error if it is from a run with another ``--on-error``."""
         counts = ParseLog(None)
         counts.restore(state["log"])
         if counts.refused and state["on_error"] != self.text.on_error:

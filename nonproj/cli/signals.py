@@ -22,7 +22,7 @@ PATIENCE = 0.5
 """Seconds within which the main thread must react to a signal."""
 
 UNWINDING = 10.0
-"""Seconds that it then has to clean up."""
+"""Seconds that the main thread then has to clean up."""
 
 MESSAGES = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
 """Message for each signal."""

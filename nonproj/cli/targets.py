@@ -14,7 +14,7 @@ from nonproj.io.temporary import reason
 
 CONLL = (".conllu", ".conll", ".conllx", ".conllup")
 TEXT = (".txt",)
-"""Endings of the files that are taken from a folder, also compressed (``.gz``)."""
+"""Endings of the text files in a folder that are parsed, also compressed (``.gz``)."""
 
 _TABLES = (".json", ".jsonl", ".parquet", ".gz")
 
@@ -23,7 +23,7 @@ _NOT_IN_ID = re.compile(r"[\s/%\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class ParseTarget(NamedTuple):
-    """A file to parse, the file to write, and, of several, the identifier of the document."""
+    """A file to parse, the file to write and, if there are several, the identifier of the document."""
 
     source: str
     output: str
@@ -42,7 +42,7 @@ def is_folder(output: str) -> bool:
 
 
 def is_file_name(output: str) -> bool:
-    """Return whether an output is a file, or named like one, and so is not the folder for several files.
+    """Return whether an output is a file, or named like one, rather than a folder for several files.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _document_id(name: str) -> str:
 
 
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:
-    """Return the files that an argument stands for, and their names in its folder, but for those of an earlier run."""
+    """Return the files that an argument stands for, with their names in its folder, except outputs of earlier runs."""
     if not os.path.isdir(word):
         if os.path.exists(word) and not os.path.isfile(word):
             raise FileError(word, "not a file, which several inputs must be")
@@ -116,7 +116,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _walk(folder: str, endings: tuple[str, ...]) -> Iterator[str]:
-    """Yield the files with these endings in a folder and the folders in it, but for hidden ones."""
+    """Yield the files with these endings in a folder and its subfolders, except hidden ones."""
 
     def refuse(error: OSError) -> None:
         raise FileError(str(error.filename), reason(error))

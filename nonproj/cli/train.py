@@ -102,7 +102,7 @@ def _run(
 
 
 def _name_sources(meta: dict[str, Any], options: argparse.Namespace, config: Config) -> None:
-    """Name the files and models beside the treebank in the training history."""
+    """Record the other files and models of the options in the training history."""
     if "silver" in meta:
         texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
         meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
@@ -114,7 +114,7 @@ def _name_sources(meta: dict[str, Any], options: argparse.Namespace, config: Con
 
 
 def _others(treebanks: Treebanks, own: str, paths: Sequence[str], others: Sequence[Sentence]) -> list[Sentence]:
-    """Return the sentences of treebanks that are related to the own one, but for those that are in other files, too."""
+    """Return the sentences of related treebanks, except those that are also in other files."""
     known, found = {tuple(sentence.forms) for sentence in others}, list[Sentence]()
     for path in paths:
         if path == own or (Path(path).exists() and Path(own).exists() and os.path.samefile(path, own)):
@@ -135,7 +135,7 @@ def _size(sentences: Sequence[Sentence]) -> str:
 
 @contextlib.contextmanager
 def resumable(checkpoint: Path | None, resume: bool) -> Iterator[None]:
-    """Say how to resume, if training is interrupted in a component, before there is a model."""
+    """Log how to resume, if training is interrupted in a component, before there is a model."""
     before = _version(checkpoint)
     try:
         yield
@@ -146,7 +146,7 @@ def resumable(checkpoint: Path | None, resume: bool) -> Iterator[None]:
 
 
 def _version(path: Path | None) -> int | None:
-    """Return the time of a file, None if there is none."""
+    """Return the modification time of a file, None if there is none."""
     return path.stat().st_mtime_ns if path and path.exists() else None
 
 
@@ -194,7 +194,7 @@ def outputs(options: argparse.Namespace, config: Config) -> tuple[Path, Path | N
 
 
 def config_of(options: argparse.Namespace, start: Model | None = None) -> Config:
-    """Return the configuration, or that of a model that is continued, with the command line's overrides."""
+    """Return the configuration, or that of a continued model, with the command line's overrides."""
     overrides = {}
     for text in options.set:
         key, equals, value = text.partition("=")

@@ -23,7 +23,7 @@ log = logging.getLogger("nonproj")
 def training_progress(options: argparse.Namespace, config: Config, words: int) -> Iterator[Callable[..., Any]]:
     """Show the progress of training inside the context; yields ``progress(iterable, description)``.
 
-    Where details are shown, or nothing, it is that of other commands.
+    With ``--verbose`` or ``--quiet`` it is the progress of other commands.
     """
     if options.verbose or options.quiet or options.command != "train":
         yield progress_bar(options)
@@ -51,7 +51,7 @@ class _LogFile(logging.FileHandler):
 
 @contextlib.contextmanager
 def log_file(path: str | None, resumed: bool) -> Iterator[None]:
-    """Write all messages to a file, too, inside the context; after a resumed training's earlier ones.
+    """Write all messages to a file, too, inside the context; a resumed training appends to it.
 
     The file is made by the first message, when all inputs have been read.
     """

@@ -24,7 +24,7 @@ N = TypeVar("N", int, float)
 def _number(
     convert: Callable[[str], N], expected: str, low: float = -math.inf, high: float = math.inf
 ) -> Callable[[str], N]:
-    """Return the type of numbers from ``low`` to ``high``; ``expected`` says in words what they are."""
+    """Return the type of numbers from ``low`` to ``high``; ``expected`` describes them in words."""
 
     def value_of(text: str) -> N:
         """Return the number."""

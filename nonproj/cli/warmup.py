@@ -72,7 +72,7 @@ def sentences() -> list[Sentence]:
 
 
 def compile_everything() -> None:
-    """Compile every kernel; those for decoding are compiled in another process, beside those that need none of them."""
+    """Compile every kernel; those for decoding are compiled in another process, at the same time as all others."""
     with helper("nonproj.cli.warmup", "decode"):
         use_other_kernels()
     use_decoders()
@@ -85,7 +85,7 @@ def warm_up() -> None:
 
 
 def use_other_kernels() -> None:
-    """Call the kernels that need no decoder of parts beyond arcs."""
+    """Call the kernels that need no decoder of parts other than arcs."""
     treebank = sentences()
     analyze(treebank)
     score()
@@ -139,11 +139,11 @@ def segment(treebank: list[Sentence]) -> None:
 
 
 _OFTEN = 50
-"""Copies of the treebank in which there are enough words without blanks around them, or with blanks, to learn them."""
+"""Number of copies of the treebank that suffices to learn words without blanks around them, or with blanks within."""
 
 
 def _with_text(sentence: Sentence, between: str, within: str) -> str:
-    """Return a sentence in CoNLL-U, with its text: what is between words, and the blanks within them."""
+    """Return a sentence in CoNLL-U with its text: ``between`` separates words, ``within`` replaces ``_`` in forms."""
     lines = [f"# text = {between.join(sentence.forms).replace('_', within)}\n"]
     for row in sentence.rows:
         misc = "_" if between else "SpaceAfter=No"

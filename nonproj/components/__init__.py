@@ -4,7 +4,7 @@
 - `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each
 - `fitting`: fits one component, here or in another process while later ones are fitted here
 - `segmenter`: plain text to sentences and words
-- `conventions`: related treebanks with tags as the treebank would have them
+- `conventions`: related treebanks with tags in the conventions of the treebank
 - `tagger`: tags and lemmas, and the tags that the parser learns from
 - `vocabulary`: numbers of strings, word clusters and labels
 - `pruner`: the first-order log-linear model that prunes arcs

@@ -1,10 +1,10 @@
 """The protocol of components: each is fitted, stored, resumed and applied.
 
-The trainer fits a list of components in their order.  Each gets the corpus, as the components before have prepared it,
-and a context: the options, and what these components have learnt.  A component of your own is a subclass of `Component`
-with `fit`, `apply`, `state`, `from_state` and the ``schema`` of its state, as in ``examples/word_classes.py``, from
-which ``examples/gloss.py`` inherits them.  Ours obey the same protocol.
-The module of each has its score, templates, inference and loss.
+The trainer fits a list of components in their order.  Each gets the corpus, as prepared by earlier components, and a
+context: the options, and these components, fitted.  A component of your own is a subclass of `Component` with `fit`,
+`apply`, `state`, `from_state` and the ``schema`` of its state, as in ``examples/word_classes.py``, from which
+``examples/gloss.py`` inherits them.  Ours obey the same protocol.  The module of each has its score, templates,
+inference and loss.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class FitContext:
     run : RunOptions
     files : TrainingFiles
     start : Model or None
-        The model that is continued: see `nonproj.components.continuing`.
+        The continued model: see `nonproj.components.continuing`.
     fitted : mapping of str to Fitted
         The components that were fitted before, by name.
     meta : dict
@@ -119,7 +119,7 @@ class FitContext:
     part_of: str = ""
 
     def having(self, **changes: Any) -> FitContext:
-        """Return a context in which some attributes have other values."""
+        """Return a context with some attributes replaced."""
         return dataclasses.replace(self, **changes)
 
     def with_fitted(self, name: str, fitted: Fitted) -> FitContext:
@@ -136,7 +136,7 @@ class FitContext:
         return self.run.progress(items, description) if self.run.progress else items
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Return the results of some calls, which several processes make, if there are several."""
+        """Return the results of some calls, distributed over the processes of the run."""
         return spread(calls, self.run.jobs, lambda items: self.progress(items, "folds"))
 
     @property
@@ -157,7 +157,7 @@ class FitContext:
 
     @property
     def decoding(self) -> DualOptions:
-        """The options of decoding, for the roots and the projectivity of the treebank's trees."""
+        """The options of decoding, for the number of roots and the projectivity of the treebank's trees."""
         single_root, projective = not self.meta.get("multi_root", True), self.meta.get("projective", False)
         return dual_options(self.config.decoding, single_root, projective)
 
@@ -167,7 +167,7 @@ class FitContext:
         return CONTINUED_STEP if self.start else 1.0
 
     def begin(self, name: str, weights: np.ndarray, step: float = 1.0) -> None:
-        """Give a table, float32, the weights of the model that is continued, in units of a step, if there is one."""
+        """Copy the weights of the continued model, if any, to a table, float32, in units of a step."""
         if self.start:
             table, scale = self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0)
             if table.shape != weights.shape:
@@ -178,9 +178,9 @@ class FitContext:
 class Component(Fitted):
     """A part of a model that is learnt from sentences.
 
-    `fit` learns, and is all that a component of your own needs, beside what its instances have as `Fitted`.  `resume`
-    takes what was learnt from a checkpoint.  If later components learn from what this one predicts, `extend` adds
-    these predictions to the corpus, and `pack` stores them in the checkpoint.
+    A component of your own needs only `fit`, which learns, besides the methods of its instances as `Fitted`.  `resume`
+    takes what was learnt from a checkpoint.  If later components learn from what this one predicts, `extend` adds these
+    predictions to the corpus, and `pack` stores them in the checkpoint.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class Component(Fitted):
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
-        """Return the result of `fit` from a checkpoint; raise `ModelError` if it is unsound."""
+        """Return the result of `fit` from a checkpoint; raise `ModelError` if it is invalid."""
         state = saved.component(cls.name)
         return load(cls.kind or cls, state) if state else Fitted()
 
@@ -214,7 +214,7 @@ class Component(Fitted):
     def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
         """Return the corpus for later components, with predictions by cross-fitting, or with those of a checkpoint.
 
-        The result of `fit` is in ``context.fitted``.  Raises `ModelError` if the checkpoint is unsound.
+        The result of `fit` is in ``context.fitted``.  Raises `ModelError` if the checkpoint is invalid.
         """
         return corpus
 
@@ -296,7 +296,7 @@ def resumed_table(arrays: Mapping[str, np.ndarray], name: str, bits: int, dtype:
 
 
 class TableComponent(Component):
-    """A component that is a table of weights; the options of its name say how large."""
+    """A component that is a table of weights; its section of the options has the size."""
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> WeightTable:

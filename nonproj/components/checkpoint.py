@@ -29,7 +29,7 @@ class Checkpoint:
         In their order.
     corpus : Corpus
     context : FitContext
-        Both before the first component.
+        Corpus and context before the first component.
     parallel : ParallelFits
 
     Raises
@@ -104,7 +104,7 @@ class Checkpoint:
 
     @contextlib.contextmanager
     def resuming(self, component: type[Component]) -> Iterator[None]:
-        """Name the file in the `ModelError` about its content, if it has something of a component."""
+        """Name the file in the `ModelError` about its content, if it has data of a component."""
         try:
             yield
         except ModelError as error:
@@ -125,7 +125,7 @@ def averaged_epochs(done: int, first: int) -> int:
 
 
 def check_history(epochs: object, step: object, steps: int, first: int) -> None:
-    """Raise `ModelError` if log and step number of a checkpoint are unsound.
+    """Raise `ModelError` if log and step number of a checkpoint are invalid.
 
     An epoch has ``steps`` steps; the average is restarted before epoch ``first``.
     """

@@ -1,7 +1,7 @@
 """The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
 
-The second parser, with components of its own, learns from all but some blocks of sentences, from one copy of each and
-in fewer epochs, and parses these.  Strings that occur only there are unknown to it.  The classifier learns from the
+The second parser, with components of its own, learns from one copy of each sentence, except some blocks, in fewer
+epochs, and parses the blocks.  Strings that occur only in these are unknown to it.  The classifier learns from the
 evidence about each word that it parses (`nonproj.confidence.evidence`), and from whether head and label are right:
 additive models by logistic regression (`nonproj.learning.additive`).
 """
@@ -73,7 +73,7 @@ class ConfidenceComponent(Component):
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from sentences that a second parser has not seen, unless these or the errors in them are too few.
 
-        The classifier of a model that is continued stays.
+        The classifier of a continued model stays.
         """
         if context.start:
             return context.start.loaded(Classifier) or Fitted()
@@ -105,7 +105,7 @@ class ConfidenceComponent(Component):
 
 
 def held_out(count: int, share: float) -> np.ndarray:
-    """Return which sentences are held out, bool[count]: blocks spread over the treebank.
+    """Return a mask of the held-out sentences, bool[count]: blocks spread over the treebank.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class HeldOutParses(NamedTuple):
     ----------
     outcomes : list of GradedSentence
     wrong : int
-        Heads that are wrong with gold tags.
+        Number of heads that are wrong with gold tags.
     limit : float
         The median cost of the words' other heads.
     """
@@ -203,7 +203,7 @@ def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) 
 
 
 def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list[GradedSentence]:
-    """Parse sentences with gold trees; return the evidence for their words, and which are right.
+    """Parse sentences with gold trees; return the evidence for their words, and their correctness.
 
     Of a partial tree, words without a given head or label do not count.
     """
@@ -236,7 +236,7 @@ def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
 def examine_text(
     parser: Parser, segmenter: Segmenter, tagger: Analyzer, gold: Sequence[Sentence], limit: float
 ) -> list[GradedSentence]:
-    """Segment, tag and parse the plain text of consecutive gold sentences; return the evidence, and what is right.
+    """Segment, tag and parse the plain text of consecutive gold sentences; return the evidence, and the correctness.
 
     A word that is not in the gold standard is wrong, and so is a tree whose sentence is not: see
     `nonproj.evaluation.alignment`.

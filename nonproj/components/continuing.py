@@ -2,7 +2,7 @@
 
 Perceptrons start from the model's averaged weights, and average over the steps that follow.  Its strings, labels and
 tags keep their numbers, and new ones are added.  Networks, lemmatizer's weights, segmenter and classifier of confidence
-stay: perceptrons learn beside the networks, whose scores of sentences that they have not seen are honest.
+stay: perceptrons learn with the networks' scores, which are not overconfident on sentences that are new to them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ log = logging.getLogger("nonproj")
 
 
 def continued_config(start: Model) -> Config:
-    """Return the options of a model, but for the files and names of its treebank, and the epochs."""
+    """Return the options of a model, except the files and names of its treebank, and the epochs."""
     config = start.config
     treebank = TreebankConfig(root=config.treebank.root, partial=config.treebank.partial)
     return dataclasses.replace(
@@ -44,7 +44,7 @@ def continued_config(start: Model) -> Config:
 
 
 def check_continued(start: Model, config: Config, sentences: Iterable[Sentence]) -> None:
-    """Raise `ConfigError` if a model cannot be continued, or not so; warn if the sentences do not fit it."""
+    """Raise `ConfigError` if a model cannot be continued with these options; warn if the sentences do not fit it."""
     if not start.is_trained:
         raise ConfigError("--from", "this is a checkpoint, not a model; finish it with 'nonproj train ... --resume'")
     if start.component("encoder"):

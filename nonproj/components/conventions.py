@@ -53,7 +53,7 @@ class ConventionsComponent(Component):
 
     @classmethod
     def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
-        """Return the corpus, in which the related treebanks have tags as the treebank would have them."""
+        """Return the corpus, with tags of related treebanks in the conventions of the treebank."""
         related = corpus.auxiliary.sentences
         if not corpus.auxiliary.is_related:
             return corpus
@@ -122,6 +122,6 @@ def as_learnt(corpus: Corpus, related: Sequence[Sentence], context: FitContext) 
 
 
 def without_heads(sentence: Sentence) -> Sentence:
-    """Return a sentence of which no head is given."""
+    """Return a sentence without given heads."""
     rows = [[*row[:HEAD], "_", *row[HEAD + 1 :]] for row in sentence.rows]
     return dataclasses.replace(with_rows(sentence, rows), tree=np.full(len(sentence) + 1, -1, np.int32))

@@ -34,7 +34,7 @@ _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 class EncoderComponent(Component):
     """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only.
 
-    Those of related treebanks count as much as those of the treebank.
+    Sentences of related treebanks count as much as those of the treebank.
     """
 
     name, needs, figures = "encoder", ("tagger", "vocabulary"), ("encoder",)
@@ -43,7 +43,7 @@ class EncoderComponent(Component):
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Fine-tune the encoder, if there is one, on the sentences that have a head.
 
-        One that is to be examined on other sentences learns in half as many epochs.
+        An encoder that is examined on held-out sentences learns in half the epochs.
         """
         path, config = context.files.encoder, context.config
         if path is None:
@@ -72,7 +72,7 @@ class EncoderComponent(Component):
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
-        """Return the encoder in a checkpoint, which is one of these labels."""
+        """Return the encoder in a checkpoint, which must be for these labels."""
         state = saved.component(cls.name)
         return load(EncoderScorer, state, len(context.vocabulary.labels)) if state else Fitted()
 
@@ -98,7 +98,7 @@ def encoder_folder(options: EncoderConfig) -> Path | None:
 
 
 def find_folder(name: str) -> Path:
-    """Return the folder of an encoder: this one, or that of a name, which is fetched from the Hugging Face hub.
+    """Return the folder of an encoder, given its path, or a name, which is fetched from the Hugging Face hub.
 
     The file of a model is returned, too.
     """

@@ -34,7 +34,7 @@ def fit_component(
 class ParallelFits:
     """Components that are fitted in copies of this process while later ones are fitted here; a context manager.
 
-    None of these needs them.
+    No component fitted meanwhile needs them.
 
     Attributes
     ----------

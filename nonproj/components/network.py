@@ -34,7 +34,7 @@ class NetworkComponent(Component):
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
         """Learn from the gold trees among the candidate arcs.
 
-        That of a model that is continued stays.
+        The network of a continued model stays.
 
         Its scores are in units of the margins of perceptron and labeler, times ``network.weight`` and
         ``network.label_weight``.
@@ -60,7 +60,7 @@ class NetworkComponent(Component):
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> Fitted:
-        """Return the network in a checkpoint, which is that of these vocabularies and labels."""
+        """Return the network in a checkpoint, which must be for these vocabularies and labels."""
         if state := saved.component(cls.name):
             vocabulary = context.vocabulary
             load(Network, state, vocabulary.encoder.vocabularies, len(vocabulary.labels), context.pieces)
@@ -68,7 +68,7 @@ class NetworkComponent(Component):
 
 
 def _one_copy(corpus: Corpus, epoch: int) -> np.ndarray:
-    """Return a mask of the sentences: one copy of each, and as small a share of the auxiliary ones, in turns."""
+    """Return a mask of one copy of each sentence, and of the same share of auxiliary ones, which alternate by epoch."""
     mask = (np.arange(len(corpus.numbers.trees)) - corpus.n_own + epoch) % corpus.copies == 0
     mask[: corpus.n_own] = False
     own = corpus.single_copies(epoch)
@@ -77,7 +77,7 @@ def _one_copy(corpus: Corpus, epoch: int) -> np.ndarray:
 
 
 def _extended_state(context: FitContext) -> State | None:
-    """Return the state of the network of the model that is continued, for all labels and strings; None without one."""
+    """Return the state of the network of the continued model, for all labels and strings; None without one."""
     start, vocabulary = context.start, context.vocabulary
     state = start.component(NetworkComponent.name) if start else None
     if start is None or state is None:
@@ -86,9 +86,9 @@ def _extended_state(context: FitContext) -> State | None:
 
 
 def kept_network(context: FitContext) -> Network | None:
-    """Return the network of the model that is continued, its scores in units of a step; None without one.
+    """Return the network of the continued model, its scores in units of a step; None without one.
 
-    Linear models learn beside it.
+    Linear models learn with its scores.
     """
     state, vocabulary = _extended_state(context), context.vocabulary
     if state is None:

@@ -2,7 +2,7 @@
 
 The templates of each part type score the parts over the candidate arcs.  Inference is over the relaxed set Z, in which
 each head chooses for itself, or over trees, by dual decomposition (``training.decoder``); the loss is a hinge, whose
-subgradient is predicted minus gold parts (`nonproj.learning.perceptron`).  It is evaluated on held-out
+subgradient is predicted minus gold parts (`nonproj.learning.perceptron`).  The parser is evaluated on held-out
 sentences after each epoch.
 """
 
@@ -164,7 +164,7 @@ class ParserTraining:
         return {"step": self.perceptron.step}, {"weights": self.perceptron.weights, "total": self.perceptron.total}
 
     def resume(self, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], history: object) -> None:
-        """Continue from a state after some epochs; raise `ModelError` if it is unsound."""
+        """Continue from a state after some epochs; raise `ModelError` if it is invalid."""
         config, steps = self.context.config, int(self.corpus.in_epoch(0).sum())
         check_history(history, values.get("step"), steps, config.training.average_from)
         bits = config.features.bits

@@ -1,4 +1,4 @@
-"""Preparation of training: checks of the treebank, the files that options name, and what follows from both."""
+"""Preparation of training: checks of the treebank, the files that options name, and properties of both."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ are then marked as those of an earlier version (``research/experiments/provenanc
 left out, because it depends on the version of PyTorch and the processor, too."""
 
 WRITTEN = {UPOS: ("UPOS", TAG), XPOS: ("XPOS", TAG), FEATS: ("FEATS", FEATURES), DEPREL: ("DEPREL", LABEL)}
-"""The columns that models write, but for lemmas, which are made by edit scripts."""
+"""The columns that models write, except lemmas, which are made by edit scripts."""
 
 log = logging.getLogger("nonproj")
 
@@ -113,7 +113,7 @@ def prepare(
 
 
 def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool) -> list[Sentence]:
-    """Return the auxiliary sentences to learn from: not those with several roots, if none of the treebank has.
+    """Return the auxiliary sentences to learn from, without those with several roots if the treebank has none.
 
     Warn if they have labels that the sentences of the treebank lack.
     """
@@ -131,7 +131,7 @@ def usable(auxiliary: Auxiliary, sentences: Sequence[Sentence], multi_root: bool
 
 
 def load_files(config: Config, sentences: Sequence[Sentence], start: Model | None) -> TrainingFiles:
-    """Return the contents of the files that options name, or those of a model that is continued."""
+    """Return the contents of the files that options name, or those of a continued model."""
     if start:
         return TrainingFiles(start.templates, start.loaded(Clusters), start.loaded(PieceVectors))
     templates, clusters = load_features(config, len(label_set(sentences)) > 1)
@@ -237,8 +237,8 @@ def _check_forms(sentences: Sequence[Sentence]) -> None:
 def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
     """Raise `DataError` if a tag or label of a sentence, which the model will predict, cannot be stored in a model.
 
-    What it only looks up, such as a form, may be anything: the model does without it.  ``known`` are columns and
-    strings that were found to be right; new ones are added.
+    Strings that it only looks up, such as forms, may be anything: the model does without them.  ``known`` are columns
+    and strings that were found to be valid; new ones are added.
     """
     for number, row in enumerate(sentence.rows):
         for column, (name, kind) in WRITTEN.items():
@@ -255,7 +255,7 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
 
 
 def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Model | None) -> bool:
-    """Return whether trees may have several roots: as configured, or as more sentences have than by mistake."""
+    """Return whether trees may have several roots: as configured, or if more sentences have them than by mistake."""
     if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
         return config.treebank.root != "single"
     count = sum(len(root_words(sentence)) > 1 for sentence in sentences)

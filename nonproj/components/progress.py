@@ -20,9 +20,9 @@ _PRIOR = 0.1
 def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float]:
     """Return the seconds that each component is expected to take, in their order.
 
-    The constants are milliseconds per word with default options on an idle processor, and no GPU; with those of the
-    folds between a component and the one before.  Only their proportions matter once the first one is trained.
-    ``jobs`` is the number of processes.
+    The constants are milliseconds per word with default options on an idle processor without a GPU, including the folds
+    before a component.  Only their proportions matter once the first component is trained.  ``jobs`` is the number of
+    processes.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
 class TrainingProgress(logging.Handler):
     """A line on a terminal, or else a line for each component, with the time left, and the figures of each epoch.
 
-    It is a handler of the log, which tells it what has been trained.
+    It is a handler of the log, whose messages report trained components.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class TrainingProgress(logging.Handler):
         self._done, self._at = 0.0, 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take note of a component that is trained; show figures of held-out sentences; make room for a warning."""
+        """Record a component that is trained; show figures of held-out sentences; make room for a warning."""
         name = getattr(record, "component", None)
         if name in self._expected:
             names = list(self._expected)
@@ -100,7 +100,7 @@ class TrainingProgress(logging.Handler):
             self._stream.flush()
 
     def _seconds_left(self, elapsed: float) -> float:
-        """Return the seconds that remain, if the rest is as much slower than expected as what is done."""
+        """Return the remaining seconds, assuming the same factor to the expected time as for the completed part."""
         total = sum(self._expected.values())
         pace = (self._at + _PRIOR * total) / (self._done + _PRIOR * total)
         return max(total * pace - elapsed, 0.05 * (total - self._done) * pace)

@@ -44,7 +44,7 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> WeightTable:
-        """Learn from the chosen sentences, but for those that were parsed automatically."""
+        """Learn from the chosen sentences, except those that were parsed automatically."""
         return WeightTable(fit_pruner(gold_part(corpus), context, context.title(cls.name)).weights)
 
     @classmethod
@@ -102,7 +102,7 @@ def gold_part(corpus: Corpus) -> Corpus:
 
 
 def new_pruner(context: FitContext) -> Pruner:
-    """Return a pruner whose weights are all zero, or those of the model that is continued.
+    """Return a pruner whose weights are all zero, or those of the continued model.
 
     AdaGrad's steps begin small then.
     """
@@ -128,7 +128,7 @@ def fit_pruner(corpus: Corpus, context: FitContext, title: str) -> Pruner:
 
 
 def pruning_figures(name: str, sentences: Sequence[Sentence], spaces: Sequence[ArcSpace]) -> dict[str, float]:
-    """Log how many gold arcs are candidates, and return the figures; ``name`` is that of the sentences."""
+    """Log the share of gold arcs among the candidates, and return the figures; ``name`` is that of the sentences."""
     words = sum(int(np.count_nonzero(tree[1:] >= 0)) for tree in trees_of(sentences))
     kept = sum(count_gold(arcs, tree) for arcs, tree in zip(spaces, trees_of(sentences), strict=True))
     arcs, all_words = sum(len(space.head) for space in spaces), sum(map(len, sentences))

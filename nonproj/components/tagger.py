@@ -151,7 +151,7 @@ def where(sentences: Sequence[Sentence], mask: np.ndarray) -> list[Sentence]:
 
 
 def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentence]:
-    """Return sentences in which the columns that an analyzer fills, and these do not, are predicted."""
+    """Return sentences with predictions in the columns that an analyzer fills and these sentences do not."""
     absent = set(analyzer.columns) - set(filled_columns(sentences))
     if not absent:
         return list(sentences)
@@ -164,7 +164,7 @@ def completed(sentences: Sequence[Sentence], analyzer: Analyzer) -> list[Sentenc
 
 
 def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[Sentence]) -> list[Sentence]:
-    """Return sentences with others in the place of those for which a mask is true."""
+    """Return sentences with others in place of those for which a mask is true."""
     found = list(sentences)
     for i, other in zip(np.flatnonzero(mask), others, strict=True):
         found[i] = other
@@ -174,7 +174,7 @@ def replaced(sentences: Sequence[Sentence], mask: np.ndarray, others: Sequence[S
 def auxiliary_for_tagger(
     others: Sequence[Sentence], sentences: Sequence[Sentence], learnt: Sequence[Sentence], seed: int
 ) -> list[Sentence]:
-    """Return random auxiliary sentences for a tagger, about as many words as those that it learns from.
+    """Return random auxiliary sentences for a tagger, with about the number of words that it learns from.
 
     Empty if they lack a column of the treebank, or if it has many words, whose own tags teach more:
     see ``research/history.md``.
@@ -249,9 +249,9 @@ def unpack_tags(packed: np.ndarray | None, sentences: Sequence[Sentence]) -> lis
 
 
 def lack_tags(sentences: Sequence[Sentence]) -> list[bool]:
-    """Return which sentences with partial trees have words without a tag, from which no tagger is to learn.
+    """Return a mask of the sentences with partial trees and untagged words, from which no tagger learns.
 
-    None has, if all have: the treebank then has words without tags.
+    All are False if all sentences are such: then the treebank has words without tags on purpose.
 
     Examples
     --------

@@ -77,7 +77,7 @@ def train(
     auxiliary : Auxiliary, optional
         Sentences with gold trees of related treebanks, or automatically parsed ones, from which the model learns, too.
     start : Model, optional
-        A trained model to continue on these sentences: see `nonproj.components.continuing`.  Its options stay, but for
+        A trained model to continue on these sentences: see `nonproj.components.continuing`.  Its options stay, except
         those of training and decoding.  Not with ``auxiliary``.
     components : sequence of Component, optional
         Components of your own that the model has, too, in this order; see `nonproj.components.base`.
@@ -97,7 +97,7 @@ def train(
     ConfigError
         If there is nothing to train on, or the checkpoint is of other sentences or options.
     ModelError
-        If the checkpoint is damaged, or training cannot continue from what it holds.
+        If the checkpoint is damaged, or training cannot continue from its contents.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class VocabularyComponent(Component):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Vocabulary:
-        """Number the strings and labels of all sentences, after those of a model that is continued."""
+        """Number the strings and labels of all sentences, after those of a continued model."""
         sentences, (templates, clusters, vectors, _) = corpus.all_sentences, context.files
         before = vocabulary_of(context.start) if context.start else None
         words = vectors.words if isinstance(vectors, WordVectors) else []

@@ -8,7 +8,7 @@
 - `improvement`: local search in trees
 - `problem`: problems over parts, over arcs alone and over automata given as tables, and their restrictions
 - `crossing`: the costs that trees pay for crossed arcs
-- `nodes`, `division`, `search`: branch and bound, the k best trees, less what they pay, over any problem
+- `nodes`, `division`, `search`: branch and bound, the k best trees by scores minus costs, over any problem
 - `decoding`: the decoders
 - `proofs`: the proof of what a search has found
 - `check_proofs`: its checker, a file that shares nothing with the rest and needs no other

@@ -241,7 +241,7 @@ def _decode_labels(scores: np.ndarray, batch: ArrayBatch, lengths: Int64s) -> tu
 
 
 def _is_arc(n_nodes: int) -> Bools:
-    """Return which pairs of nodes are possible arcs, bool[N, N]."""
+    """Return a mask of the pairs of nodes that are possible arcs, bool[N, N]."""
     found = ~np.eye(n_nodes, dtype=np.bool_)
     found[:, 0] = False
     return found

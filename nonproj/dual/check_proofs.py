@@ -14,8 +14,8 @@ higher by more than ``w``.  If the proof is ``projective``, only trees without c
 than that number, the tree is optimal.
 
 **What is taken on trust.**  That the scores are those that the model gives the words and tags under the options; model
-and words are named by their SHA-256.  That no better tree has an arc that is no candidate because it was pruned, and
-that nobody wanted arcs that are no candidates because they are forbidden.  Where ``outside`` says ``"nothing"``, all
+and words are named by their SHA-256.  That no better tree has an arc that was pruned, and that forbidden arcs were
+meant to be forbidden.  Where ``outside`` says ``"nothing"``, all
 arcs must be candidates.
 
 **How it is proved.**  Give the automaton of each word a share ``u`` of the score of each arc that leaves it and a share
@@ -25,7 +25,7 @@ paths, found separately, together bound all trees (Koo et al. 2010, section 5: L
 not be tight.  ``search`` divides the trees, over and over, into those with an arc and those without it, into those
 whose arcs cross and those whose do not, or into those in which an arc is crossed and those in which it is not, and
 names the shares that bound each set that is left (branch and bound).  Costs are not negative, so a bound of scores is
-one of values; where it is known that arcs cross, what they pay at least is subtracted from it.
+one of values; where it is known that arcs cross, the least that they pay is subtracted from it.
 
 A number in the file stands for the 64-bit float that it is read as.  From there on all arithmetic is in integers: all
 numbers of a proof are multiples of one power of two.
@@ -70,7 +70,7 @@ STEP: dict[str, tuple[type, ...]] = {"without": (list,), "shares": (int,)}
 HEAD, OTHER_ID = re.compile(b"_|0|[1-9][0-9]{0,5}"), re.compile(b"[0-9]+[-.][0-9]+")
 
 OUTSIDE = ("nothing", "pruned", "forbidden", "pruned or forbidden")
-"""Arcs that are no candidates."""
+"""Reasons why arcs are not candidates."""
 
 Arc = tuple[int, int]  # head and modifier
 Heads = tuple[int, ...]
@@ -194,7 +194,7 @@ class Problem:
         require(all(next(scores, None) is None for scores in left.values()), "there are more scores than parts")
 
     def tables_of(self, h: int, left: dict[str, Iterator[int]]) -> dict[str, Any]:
-        """Return the scores of an automaton, by side and, for some parts, by the arc that enters it; they are next."""
+        """Read the next scores, those of an automaton, by side and, for some parts, by the arc that enters it."""
 
         def take(name: str, count: int) -> list[int]:
             scores = list(itertools.islice(left.get(name, ()), count))
@@ -213,7 +213,7 @@ class Problem:
     def step(self, h: int, side: int, above: Arc | None, r: int | None, s: int, m: int) -> int:
         """Return the score of passing from position s, which came after r, to position m, under the arc ``above``.
 
-        It is without the score of the arc at m; r is None where s is the beginning.
+        The score of the arc at m is left out; r is None where s is the beginning.
         """
         tables, pair, total = self.tables[h], m * (m - 1) // 2 + s, 0
         if "sibling" in self.higher:
@@ -239,7 +239,7 @@ class Problem:
         return total
 
     def value(self, heads: Heads) -> int:
-        """Return the score of a tree, less what it pays for arcs that cross."""
+        """Return the score of a tree, minus what it pays for arcs that cross."""
         crossed = {arc for pair in crossings(arcs_of(heads)) for arc in pair}
         return self.score(heads) - sum(self.costs[arc] for arc in crossed)
 
@@ -286,7 +286,7 @@ def bounds_with(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shar
 
 
 def best_tree(problem: Problem, kept: frozenset[Arc], shares: Shares, projective: bool) -> int | None:
-    """Return the score of the best tree over the arcs that are kept, without the automata's shares; None if none is."""
+    """Return the score of the best tree over the kept arcs, without the automata's shares; None if there is no tree."""
     u, v = shares
     rest = {arc: problem.own[i] - u[i] - v[i] for i, arc in enumerate(problem.arcs) if arc in kept}
     return (best_projective if projective else best_arborescence)(problem.size, rest, problem.single_root)
@@ -377,11 +377,11 @@ def cycles_of(head: dict[int, int]) -> list[tuple[int, ...]]:
 def best_projective(size: int, scores: dict[Arc, int], single_root: bool) -> int | None:
     """Return the score of the best projective tree (Eisner 1996); None if there is none.
 
-    Closed are the best trees over the words from their root to an end, opened those in which the end depends on the
-    root and has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has the
-    closed ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the same with
-    sides exchanged, ``opened`` the opened ones from i to its right and to its left.  Arcs that are absent cost more
-    than any tree without them.
+    Closed trees are the best over the words from their root to an end; in opened ones the end depends on the root and
+    has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has the closed
+    ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the same with sides
+    exchanged, ``opened`` the opened ones from i to its right and to its left.  Arcs that are absent cost more than any
+    tree without them.
     """
     require(size <= MAX_PROJECTIVE + 1, f"projective trees of {size - 1} words; at most {MAX_PROJECTIVE} are checked")
     fee, first = fee_of(size, scores), int(single_root)
@@ -404,7 +404,7 @@ def best_projective(size: int, scores: dict[Arc, int], single_root: bool) -> int
 
 
 def highest_sum(first: list[int], second: list[int]) -> int:
-    """Return the highest sum of a number of the first list and the one in its place from the end of the second."""
+    """Return the highest sum of a number of the first list and the one at the mirrored place of the second."""
     return max(map(operator.add, first, reversed(second)))
 
 
@@ -481,7 +481,7 @@ def kept_arcs(problem: Problem, lost: Any) -> frozenset[Arc]:
 def least_paid(problem: Problem, kept: frozenset[Arc], kind: Kind) -> int | None:
     """Return the least payment of the trees of a kind over the arcs that are kept; None if there are none.
 
-    Crossed arcs pay their costs, and one that crosses one of them pays, too; where no arc is known, any two that cross.
+    Crossed arcs pay their costs, as does an arc that crosses one; if no arc is known, the cheapest crossing pair pays.
     """
     if kind.crossed is None or not any(problem.costs.values()):
         return 0
@@ -492,7 +492,7 @@ def least_paid(problem: Problem, kept: frozenset[Arc], kind: Kind) -> int | None
 
 
 def bounds_of_set(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shares, listed: set[Heads]) -> list[int]:
-    """Return a bound on the values of the trees over the arcs that are kept, but those listed, if any is left.
+    """Return a bound on the values of the trees over the kept arcs that are not listed; empty if there are none.
 
     It is exact where each word has one arc, so that there is only one tree.
     """
@@ -541,7 +541,7 @@ def check(record: dict[str, Any]) -> Verdict:
 
 
 def shown(text: Any) -> str:
-    """Return a text from a file without characters that could not be printed, or would change what is seen."""
+    """Return a text from a file without characters that cannot be printed or change the display."""
     return "".join(character if character.isprintable() else "?" for character in str(text))
 
 
@@ -561,7 +561,7 @@ def check_line(line: str) -> tuple[list[list[int]], Verdict]:
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; raise `Refused` if a key stands twice in it, because readers then differ."""
+    """Return an object of JSON; raise `Refused` if it repeats a key, because readers then differ."""
     found = dict(pairs)
     require(len(found) == len(pairs), f"a key stands twice among {', '.join(found)}")
     return found
@@ -639,7 +639,7 @@ def checked(options: argparse.Namespace) -> Iterator[tuple[str, Verdict | str, i
 
 
 def kind_of(about: dict[str, Any]) -> str:
-    """Return which trees a proof is about, in words."""
+    """Return the kind of trees in a proof, in words."""
     trees = "projective trees" if about["projective"] else "all trees"
     roots = "a single root" if about["single_root"] else "one or more roots"
     return f"{trees} with {roots}" + (", less the costs of crossed arcs" if about["costs"] else "")
@@ -657,7 +657,7 @@ def describe(verdict: Verdict) -> str:
 
 
 def facts_of(about: dict[str, Any]) -> list[str]:
-    """Return which trees a proof is about, and what is taken on trust, in words."""
+    """Return the kind of trees in a proof, and its assumptions, in words."""
     options = ", ".join(f"{name} {value}" for name, value in about["options"].items())
     source = f"of the model {about['model']}, with {options}" if about["model"] else "which were given without a model"
     trusted = [f"the scores, {source}"]

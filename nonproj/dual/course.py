@@ -52,7 +52,7 @@ def course(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS,
     parts, scores, options
         As for `nonproj.dual.decoding.dual_trace`.
     longest : int
-        No more iterations than these; the time grows with the square of their number.
+        Maximum number of iterations; the time grows with its square.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Costs of crossed arcs: a tree pays for each of its arcs that another one crosses.
 
 An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
-words, the two share a point that is no end of both.  Arcs from the root count.  A tree is non-projective if and only if
-one of its arcs is crossed.
+words, the two share a point that is not an end of both.  Arcs from the root count.  A tree is non-projective if and
+only if one of its arcs is crossed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class CrossingCosts:
     head, modifier : ndarray of shape (A,), int32
         The nodes of each arc.
     costs : ndarray of shape (A,), float64
-        The cost of each arc, which trees pay in which it is crossed; not negative.
+        The cost of each arc, which a tree pays if it is crossed; not negative.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class CrossingCosts:
         return self._crossed_among(np.flatnonzero(tree[self.modifier] == self.head))
 
     def _crossed_among(self, arcs: Int64s) -> Int64s:
-        """Return the arcs among some that another one of them crosses."""
+        """Return those of the arcs that another of them crosses."""
         return arcs[crossed(self.head[arcs], self.modifier[arcs])]
 
     def payments(self, tree: Int32s) -> list[float]:
@@ -83,7 +83,7 @@ class CrossingCosts:
         return self._paid[key]
 
     def largest(self, tree: Int32s, paid: Sequence[int]) -> int:
-        """Return the crossed arc of a tree with the largest cost, but those given."""
+        """Return the crossed arc of a tree with the largest cost, except those that were ``paid``."""
         arcs = np.setdiff1d(self.crossed(tree), paid)
         return int(arcs[self.costs[arcs].argmax()])
 
@@ -148,7 +148,7 @@ def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, projective: bool) ->
     arcs : ArcSpace
     costs : array-like of shape (A,), float64, or None for zeros
     projective : bool
-        Whether no tree with crossed arcs counts.
+        Whether only trees without crossed arcs count.
 
     Raises
     ------

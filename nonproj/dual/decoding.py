@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 FIRST_NODE = SearchOptions(0)
-"""Limits with which the search ends at its first node."""
+"""Limits that end the search at its first node."""
 
 
 def dual_decomposition(parts: PartSpace, scores: ArrayLike, options: DualOptions = DEFAULTS) -> Decoded:
-    """Find the best tree over the candidate arcs, with a bound and, mostly, a certificate.
+    """Find the best tree over the candidate arcs, with a bound and, usually, a certificate.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def with_costs(
     crossing: CrossingCosts,
     record: bool = False,
 ) -> SearchResult:
-    """Find the k best trees by their scores less what they pay, given those by their scores alone.
+    """Find the k best trees by their scores minus what they pay, given those by their scores alone.
 
     Costs are not negative, so a certified best tree that pays nothing remains the best.
     """

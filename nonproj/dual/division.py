@@ -31,7 +31,7 @@ class SearchTask(NamedTuple):
         return self.crossing.of(tree) if self.crossing else 0.0
 
     def owes(self, node: Node) -> bool:
-        """Return whether a node's best tree pays more than is known of all its trees."""
+        """Return whether a node's best tree pays more than all of its trees are known to pay."""
         return node.best is not None and self.payment(node.best) > node.paid
 
     def options_of(self, node: Node) -> DualOptions:
@@ -81,7 +81,7 @@ def split(task: SearchTask, node: Node, arc: int) -> list[Node]:
 
 
 def partition(task: SearchTask, node: Node) -> list[Node]:
-    """Return a partition of what remains of a node without its best tree."""
+    """Return a partition of the trees of a node without its best one."""
     problem, keep, best, parts = task.problem, node.keep, node.best, list[Node]()
     assert best is not None
     bounds = problem.exclusion_bounds(node.copies, task.options_of(node), best, keep)

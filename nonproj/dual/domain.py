@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOW_ARCS = 100.0
-"""Arcs are left out only where some score this many times as much below the best arc as any other part does."""
+"""Arcs are left out only if some are below the best arc by this many times the largest score of another part."""
 
 
 def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
@@ -59,11 +59,11 @@ class NormalisedScores(NamedTuple):
     parts : PartSpace
         Without the arcs that are forbidden, and without those that no best tree can have where they are very low.
     relative : ndarray of shape (P,), float64
-        Their scores, those of arcs relative to the best arc into each word: see `relative_scores`.
+        Scores of these parts, those of arcs relative to the best arc into each word: see `relative_scores`.
     options : DualOptions
         With the scale of these scores.
     own : OwnScores
-        Their scores before.
+        Scores before they were made relative.
     crossing : CrossingCosts or None
         Costs of crossed arcs.
     """
@@ -92,7 +92,7 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
         0 for the root and words without arcs.
     scale : float
         The largest absolute value of the relative scores.
-    roundoff, most : float
+    roundoff, bound : float
         See `OwnScores`.
 
     Examples
@@ -149,7 +149,7 @@ def normalise_scores(
 
     Returns
     -------
-    Normalised
+    NormalisedScores
         The scale is that of the arcs that the best tree may have, and of all other parts.
 
     Raises
@@ -193,7 +193,7 @@ def allowed_parts(parts: PartSpace, scores: ArrayLike) -> tuple[PartSpace, Float
 
 
 def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:
-    """Return scores as kernels want them; raise `ValueError` if one is NaN, plus infinity, or no arc's and infinite."""
+    """Return scores as kernels take them; raise `ValueError` for NaN and infinity, except minus infinity of arcs."""
     array, n_arcs = check_scores(parts, scores), len(parts.arcs.head)
     fine = np.isfinite(array)
     fine[:n_arcs] |= array[:n_arcs] == -np.inf
@@ -204,7 +204,7 @@ def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:
 
 
 def _refuse(parts: PartSpace, scores: Float64s) -> None:
-    """Raise `ValueError` if a score cannot be added to the others: it is too large, or it is too low and no arc's."""
+    """Raise `ValueError` if a score cannot be added to others: too large, or too low for a part other than an arc."""
     large = np.abs(scores) > LARGEST
     if large.any():
         wrong = int(large.argmax())
@@ -218,7 +218,7 @@ def _refuse(parts: PartSpace, scores: Float64s) -> None:
 
 
 def _possible(given: NormalisedScores, trees: int) -> Bools | None:
-    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if none is very low."""
+    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if no arc is very low."""
     parts, relative = given.parts, given.relative
     n_arcs = len(parts.arcs.head)
     if not n_arcs or (np.diff(parts.arcs.start)[1:] == 0).any():

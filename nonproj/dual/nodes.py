@@ -94,7 +94,7 @@ class Node:
     solved : bool
         Whether ``best`` is proven to score highest.
     branch : Branch or None
-        Record of the node's fate in the search; None if nothing is recorded.
+        Record of the node's divisions and bounds; None if nothing is recorded.
     crossed : tuple of int
         Arcs of all its trees, which count only if these are crossed.
     paid : float
@@ -188,7 +188,7 @@ class RankedTree(NamedTuple):
 
 
 def in_order(trees: list[Decoded]) -> list[Decoded]:
-    """Return trees, each under a bound of all that are not among them, best first, each under its bound by rank.
+    """Return trees, each with a bound on all others, best first, each with a bound for its rank.
 
     One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
     """

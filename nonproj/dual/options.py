@@ -17,7 +17,7 @@ RULES = ("paper", "polyak")
 
 
 FIRST_TARGET = 0.1
-"""Share of the dual value by which steps aim below it as long as there is no primal value."""
+"""Target of steps before there is a primal value: below the dual value by this share of it."""
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 20, 0.7, 1e-6, 10
 """Constants of the subgradient method."""
@@ -88,7 +88,7 @@ class SearchOptions(NamedTuple):
 
 
 FULL_WORK_WORDS = 50
-"""Words of a sentence that have the whole work for a word; later ones have half."""
+"""Number of words of a sentence with the full work per word; later words have half."""
 
 MAX_WORK = 10**14
 """Limit of the work for each word, because the work of a sentence is counted in 64 bits."""

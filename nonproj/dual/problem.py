@@ -39,15 +39,15 @@ class OwnScores(NamedTuple):
     Attributes
     ----------
     part_scores : ndarray of shape (P,), float64
-        Scores of all parts, or with tables those of arcs at least.
+        Scores of all parts; with tables, of arcs at least.
     best : ndarray of shape (N,), float64
         The score of the best arc into each word.
     constant : float
-        Their sum.
+        The sum of ``best``.
     roundoff : float
         0 if all sums of these scores are exact, else `nonproj.trees.rounding.ROUNDOFF`.
     bound : float
-        No tree has a higher sum of scores beside those of arcs.
+        Upper bound on a tree's sum of scores of parts other than arcs.
     initial_multipliers : ndarray of shape (N,), float64
         Sum of the first multipliers in the scores of arcs that automata see: see `first_copies`.
     """

@@ -7,15 +7,15 @@ A proof is a dictionary of JSON values:
 ``name``        of the sentence
 ``words``       SHA-256 of its words and tags, see `digest_of_words`; null where scores were given without words
 ``model``       SHA-256 of the model file; null where scores were given without a model
-``options``     an object of the options that change scores or candidates, beside those that are fields of their own
+``options``     an object of the options that change scores or candidates, except those that are fields of their own
 ``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
 ``costs``       for each candidate arc what it pays in a tree in which it is crossed; null for zeros
 ``outside``     why other arcs are no candidates: ``"pruned"``, ``"forbidden"`` or ``"pruned or forbidden"``;
                 ``"nothing"`` if there are none
 ``candidates``  for each word its candidate heads, ascending; 0 is the root
 ``scores``      of the parts, by type: arcs by modifier and head, others in the order of `nonproj.parts`
-``trees``       best first: ``heads``, ``score`` (less what is paid), and the gap ``within`` which no other tree is
-                better, null without a certificate
+``trees``       best first: ``heads``, ``score`` (minus costs), and ``within``, the most by which another tree can
+be better, null without a certificate
 ``excluded``    numbers of the arcs that the search left out: with one of them, no tree scores as much as those listed
 ``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
                 their modifiers; null for zeros
@@ -86,7 +86,7 @@ def proof_of(
     found : SearchResult
         Result of a search that was recorded.
     parts : PartSpace
-        All parts over the candidate arcs, those included that the search could leave out because no best tree has them.
+        All parts over the candidate arcs, including arcs that the search left out because no best tree has them.
     scores : ndarray of shape (P,), float64
         Their scores, finite.
     options : DualOptions

@@ -13,10 +13,10 @@ open node's bound is above it.  An open node is expanded, that with the highest 
   much is gained.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
   discrete programming problems").
 
-Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a known tree is its score less what it pays,
-and the bound of a node is one of scores less what all of its trees pay.  A node whose best tree pays more is divided by
-whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is crossed,
-which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
+Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a known tree is its score minus what it pays,
+and the bound of a node is one of scores minus the least payment of its trees.  A node whose best tree pays more is
+divided by whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is
+crossed, which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
 
 Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 """
@@ -91,7 +91,7 @@ def search(
     trace: Trace = NO_TRACE,
     record: bool = False,
 ) -> SearchResult:
-    """Find the k best trees, by their scores less what they pay for crossed arcs, and prove them.
+    """Find the k best trees, by their scores minus their costs of crossed arcs, and prove them.
 
     Parameters
     ----------
@@ -106,15 +106,15 @@ def search(
     first : NodeResult, optional
         The first bound, if it is known from a search without costs.
     trace : Trace
-        Filled by the first node as far as its arrays reach.
+        Filled by the first node, up to the size of its arrays.
     record : bool
         Whether to record how the trees were divided and bounded.
 
     Returns
     -------
-    list of Decoded
-        Best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the i-th is above all
-        trees but the ``i - 1`` before it.
+    SearchResult
+        Its trees, best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the i-th is
+        above all trees but the ``i - 1`` before it.
 
     Raises
     ------
@@ -174,7 +174,7 @@ class _Search:
     def run(self, first: NodeResult, branch: Branch | None) -> list[Decoded]:
         """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's.
 
-        What becomes of it is recorded in ``branch``, if there is one.
+        Its divisions and bounds are recorded in ``branch``, if there is one.
         """
         task, known = self.task, self.known
         self.agreed = first.descent.outcome == AGREED

@@ -36,8 +36,8 @@ AGREED, CLOSED, STOPPED = 0, 1, 2
 """Outcomes of the method: the subproblems agree, the gap is closed, or neither."""
 
 WORD_WORK, ARC_WORK, CONTRACTION_WORK, SPAN_WORK, SPLIT_WORK = 200, 12, 8, 8, 1
-"""Work of an iteration beside the automata: for each node and arc, for each of them that contraction looks at and, with
-the algorithm of Eisner, for each pair of nodes, and of a node and an arc."""
+"""Work of an iteration outside the automata: for each node, each arc, each of these that contraction looks at and, in
+Eisner's algorithm, each pair of nodes, and of a node and an arc."""
 
 
 class Trace(NamedTuple):
@@ -109,7 +109,7 @@ class StepState(NamedTuple):
 
 @kernel
 def _tree_work(n_nodes: int, n_arcs: int, options: DualOptions) -> int:
-    """Return the work of finding a tree, of its value and of a step, as measured on many sentences."""
+    """Return the work of finding a tree, of scoring it and of a step, as measured on many sentences."""
     work = WORD_WORK * n_nodes + ARC_WORK * n_arcs
     if options.projective:
         work += SPAN_WORK * n_nodes * n_nodes + SPLIT_WORK * n_nodes * n_arcs
@@ -150,7 +150,7 @@ def _descend(
 def other_scores(
     arcs: ArcSpace, starts: PartStarts, tables: HeadAutomata | None, scores: Float64s
 ) -> tuple[Float64s, int]:
-    """Return the scores that trees have beside those of arcs, and how many of them a tree has, at most."""
+    """Return the scores of parts other than arcs, and the maximum number of these parts in a tree."""
     n_nodes = arcs.start.shape[0] - 1
     if tables is None:
         kinds = 2 + (starts.sibling.shape[0] > 0) + (starts.grandparent.shape[0] > 0)  # two of third order

@@ -65,7 +65,7 @@ def new_work(arcs: ArcSpace, starts: PartStarts) -> SubproblemWorkspace:
 def find_tree(
     arcs: ArcSpace, projective: bool | None, single_root: bool, scores: Float64s, tree: Int32s
 ) -> tuple[int, int]:
-    """Write the best tree of the wanted kind; return a status and what was contracted."""
+    """Write the best tree of the wanted kind; return a status and the size of the contractions."""
     if projective is None:
         status, contracted = counted_arborescence(arcs, scores, single_root, tree)
         return status, int(contracted)

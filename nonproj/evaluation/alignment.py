@@ -170,7 +170,7 @@ def text_heads(sentences: Sequence[Sentence], words: WordSpans) -> np.ndarray:
 
 
 def partners(gold: WordSpans, system: WordSpans, pairs: Sequence[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the word that each gold word is aligned with, and that of each word: int64[n + 1], -1 for none.
+    """Return the word aligned with each gold word, and the gold word aligned with each word: int64[n + 1], -1 for none.
 
     The last entries are those of the root: the numbers of words.
 

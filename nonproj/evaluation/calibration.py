@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nonproj.pipeline.parses import Parse
 
 BINS = 10
-"""Bins of equal width."""
+"""Number of bins, of equal width."""
 
 SURE = (0.5, 0.75, 0.9)
 """Shares of the most probable words whose accuracy is reported."""
@@ -78,7 +78,7 @@ class Outcomes(NamedTuple):
         return float((ranks - n * (n + 1) / 2) / (n * (len(self.right) - n)))
 
     def accuracy_of_surest(self, share: float) -> float:
-        """Return the accuracy of the most probable share; ties are broken by order."""
+        """Return the accuracy of the most probable predictions, a share of all; ties are broken by order."""
         order = np.argsort(-self.probabilities, kind="stable")
         return float(self.right[order[: max(1, round(share * len(order)))]].mean())
 

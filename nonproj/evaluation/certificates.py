@@ -76,7 +76,7 @@ def statistics(parse: Parse) -> dict[str, Any]:
     """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
 
     ``gap`` is ``bound - score``; ``arcs`` is the number of arcs that the certificate covers; ``full`` means that none
-    was pruned; ``changed`` that this changed the tree; ``confidence``, only with a classifier, is the probability that
+    was pruned, ``changed`` that this changed the tree; ``confidence``, only with a classifier, is the probability that
     all heads are correct.  Where they apply, ``paid`` is what the tree pays for crossed arcs, and ``projective`` means
     that only projective trees counted.
     """

@@ -152,7 +152,7 @@ def _add_precision(row: dict[str, Any], chosen: list[np.ndarray], correct: list[
 
 
 def confusions(pairs: Iterable[Iterable[Sequence[str]]]) -> list[dict[str, Any]]:
-    """Return how often each pair of a gold and another value was found, for each parser; the most frequent first."""
+    """Return the counts of each pair of a gold and a predicted value, one per parser; the most frequent first."""
     counts = [Counter(map(tuple, each)) for each in pairs]
     every = sorted(set().union(*counts), key=lambda pair: (-sum(each[pair] for each in counts), pair))
     return [{"gold": a, "predicted": b, "counts": [each[a, b] for each in counts]} for a, b in every]

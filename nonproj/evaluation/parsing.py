@@ -77,5 +77,5 @@ def given_input(parser: Parser) -> str:
 
 
 def tested_tags(config: Config) -> str:
-    """Return which tags a parser is tested on: predicted ones, unless it was only trained on gold ones."""
+    """Return the tags on which a parser is tested: predicted ones, unless it was only trained on gold ones."""
     return "missing" if config.training.tags == "gold" else "all"

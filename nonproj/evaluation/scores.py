@@ -128,7 +128,7 @@ class Evaluation:
         -------
         dict
             ``sentences``, ``words``, ``given``, ``without_punctuation`` and ``with_punctuation`` (the same figures over
-            different words), ``certificates`` and ``speed`` (None where unknown).  But for `given`, numbers and None.
+            different words), ``certificates`` and ``speed`` (None where unknown).  Only ``given`` is a string.
         """
         words = self.words()
         certificates = None

@@ -43,13 +43,13 @@ _RARE_SCRIPT = 0.002
 _SHOWN = 3
 
 _JUDGED_AT = (10, 50, 200, 800, MOST_WORDS)
-"""Numbers of words at which a `FitCheck` judges: a few suffice for their script, many for their language."""
+"""Numbers of words after which a `FitCheck` judges: a few suffice for their script, many for their language."""
 
 log = logging.getLogger("nonproj")
 
 
 def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing") -> tuple[list[str], bool]:
-    """Return in which respects sentences are unknown to a model, in words, and whether only in their tags.
+    """Return the respects in which sentences are unknown to a model, in words, and whether these are tags alone.
 
     The model's tagger might replace those.
 
@@ -76,7 +76,7 @@ def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing"
 
 
 def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags: str, remedy: str = "") -> str:
-    """Return a line that says in which respects sentences do not fit a model, and advises; empty if they fit.
+    """Return a line with the respects in which sentences do not fit a model, and advice; empty if they fit.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags:
 
 
 def first_sentences(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Return enough of some sentences to judge them."""
+    """Return the first sentences, up to the number of words that is inspected."""
     found, words = [], 0
     for sentence in sentences:
         found.append(sentence)
@@ -132,7 +132,7 @@ class FitCheck:
         self._seen, self._words, self.due = list[Sentence](), 0, list(_JUDGED_AT)
 
     def over(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """Yield sentences, and judge the first ones of all calls."""
+        """Yield sentences, and judge the first ones over all calls."""
         for sentence in sentences:
             if due := self.due:  # which another thread may change
                 self._add(sentence, due[0])
@@ -173,7 +173,7 @@ def _known_tags(model: Model) -> dict[int, list[str]]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first of some names."""
+    """Return the first few names, in words."""
     return ", ".join([*names[:_SHOWN], *(["..."] if len(names) > _SHOWN else [])])
 
 

@@ -48,7 +48,7 @@ _LETTER = "a letter or digit"
 
 
 class _Token(NamedTuple):
-    """A token: the end of its characters, its form, with its words if it is a multiword token, and whether it is."""
+    """A token: the end of its characters, its form, its words if it is a multiword token, and whether it is one."""
 
     end: int
     shown: str
@@ -103,8 +103,8 @@ def text_errors(
     -------
     dict
         ``words``, the number of gold words; ``tables``, lists of rows with a ``name``; ``confusions`` of ``words``
-        (tokens, and how they are expanded), ``tag``, ``lemma`` and ``label``, each with what is ``gold`` and
-        ``predicted`` and with ``counts``, the most frequent first.  All other lists have an element for each system.
+        (tokens with their expansions), ``tag``, ``lemma`` and ``label``, each with its ``gold`` and
+        ``predicted`` values and ``counts``, the most frequent first.  All other lists have an element for each system.
         The tables:
 
         - ``cause``: words without the correct head and label, by `CAUSES`: ``counts``.
@@ -290,7 +290,7 @@ def _by_familiarity(gold: _Text, known: Collection[str] | None, make_row: MakeRo
 
 
 def _accuracy(compared: Sequence[_Comparison], name: str, chosen: np.ndarray) -> dict[str, Any]:
-    """Return the number of the chosen gold words, and the accuracy of those of them that are aligned."""
+    """Return the number of the chosen gold words, and the accuracy over the aligned ones."""
     aligned = [chosen & (each.partner[:-1] >= 0) for each in compared]
     row: dict[str, Any] = {"name": name, "gold": int(chosen.sum()), "aligned": [int(each.sum()) for each in aligned]}
     for metric in METRICS:
@@ -323,7 +323,7 @@ def _attributes(features: Iterable[str]) -> dict[str, str]:
 
 
 def _counted(names: Sequence[str], found: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """Return how often each of the names was found."""
+    """Return the count of each name."""
     counts = [Counter(each) for each in found]
     return [{"name": name, "counts": [each[name] for each in counts]} for name in names]
 
@@ -331,7 +331,7 @@ def _counted(names: Sequence[str], found: Sequence[Sequence[str]]) -> list[dict[
 def _confused(
     gold: _Text, compared: Sequence[_Comparison], value: Callable[[_Text, int], str], metric: str = ""
 ) -> list[dict[str, Any]]:
-    """Return how often a column of an aligned word has another value, unless ``metric`` is correct."""
+    """Return the counts of gold and differing predicted values of a column, over aligned words wrong by ``metric``."""
     pairs = []
     for each in compared:
         words = each.partner[:-1] >= 0

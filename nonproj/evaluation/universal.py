@@ -111,7 +111,7 @@ def _as_dict(score: Any) -> dict[str, Any]:
 
 
 class _Lines:
-    """Text lines for the official script, which are counted."""
+    """Text lines for the official script, and their count."""
 
     def __init__(self, lines: Iterator[str]):
         self._lines = lines

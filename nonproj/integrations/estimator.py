@@ -182,7 +182,7 @@ class DependencyParser(BaseEstimator):
         return Predictions(parse.decoded for _, parse in self._parse_all(X))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
-        """Return each sentence's heads, int32[n], and how probably they are correct; None without a classifier."""
+        """Return each sentence's heads, int32[n], and their probabilities to be correct; None without a classifier."""
         return Predictions((parse.decoded.heads, parse.confidence) for _, parse in self._parse_all(X))
 
     def parse_all(self, X: Treebank) -> list[Any]:

@@ -21,7 +21,7 @@ from nonproj.io.temporary import reason
 def check_no_links(path: str | Path, folder: str | Path) -> None:
     """Raise `FileError` if a name in a path below a folder is a link, or neither a file nor a folder.
 
-    The user has named only the folder, or a file in it: an archive may have put a link there to a file elsewhere.
+    The user has named only the folder, or a file in it; an unpacked archive may have put a link to another file there.
 
     Examples
     --------
@@ -43,12 +43,12 @@ def check_no_links(path: str | Path, folder: str | Path) -> None:
 
 
 def open_beside(path: str | Path, flags: int, mode: int = 0o666) -> int:
-    """Open a file that is changed in place beside one that the user has named; for the argument ``opener`` of `open`.
+    """Open a file next to one that the user has named, to change it in place; an ``opener`` for `open`.
 
     Raises
     ------
     FileError
-        It is a link, or has other names, under which the user may know it.
+        It is a link, or has other hard links.
     """
     check_no_links(path, os.path.dirname(path))
     descriptor = os.open(path, flags & ~os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK, mode)

@@ -1,9 +1,8 @@
-"""The lines of sentences, one block after the other: the only reader of CoNLL files, whatever becomes of their errors.
+"""The lines of sentences, one block after the other: the only reader of CoNLL files, with and without recovery.
 
 The unit of a treebank is the sentence, up to the blank line after it.  Further blank lines belong to the next sentence,
 as do comments about the whole file before the first blank line; blank lines at the end of the file are a block of their
-own.  Nothing can be read after damaged gzip data, so the last block
-then covers the rest of the file.
+own.  Nothing can be read after damaged gzip data, so the last block then covers the rest of the file.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ class Block(NamedTuple):
     worded : bool
         False for blank lines at the end of the file.
     layout : ColumnLayout or None
-        The columns of the file, as its first sentence shows them.
+        The columns of the file, by its first sentence.
     problem : DataError or None
-        Why it cannot be read, apart from its columns.
+        Error that prevents reading the lines; their columns are not checked.
     """
 
     lines: list[bytes]
@@ -123,7 +122,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | DataError]:
-    """Yield the lines of a stream, with an error for one that is too long, and where nothing can be read any more."""
+    """Yield the lines of a stream, or an error for a line that is too long, and where reading fails."""
     text = hasattr(stream, "encoding")
     try:
         readline: Any = (stream if text else unpacked(stream)).readline
@@ -140,7 +139,7 @@ def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | 
 
 
 def _data_error(error: StreamError, name: str, number: int) -> DataError:
-    """Return the error for data that cannot be read; raise `FileError` if that is not due to them."""
+    """Return the error for malformed data; raise `FileError` if the cause is not in the data."""
     failure = stream_error(error, name, number)
     if isinstance(failure, DataError):
         return failure
@@ -148,7 +147,7 @@ def _data_error(error: StreamError, name: str, number: int) -> DataError:
 
 
 def _layout(lines: list[bytes]) -> ColumnLayout | None:
-    """Return the layout that the first sentence of a file shows; None, too, if `Block.sentence` rejects it."""
+    """Return the layout of a file by the lines of its first sentence; None for the standard one, or malformed lines."""
     try:
         return layout_of([line.decode(errors="replace") for line in lines])
     except ValueError:

@@ -47,7 +47,7 @@ class MalformedUnit(NamedTuple):
 
 
 def malformed(sentence: Sentence, error: DataError) -> MalformedUnit:
-    """Return the unit in the place of a sentence that cannot be parsed."""
+    """Return the unit in place of a sentence that cannot be parsed."""
     last = sentence.line + max(len(sentence.lines), 1) - 1
     return MalformedUnit(sentence.path, error.line, sentence.line, last, error.message)
 
@@ -118,7 +118,7 @@ def sentences_in(units: Iterable[Unit], on_broken: Callable[[MalformedUnit], obj
 
 
 def until_error(units: Iterable[T], errors: list[NonprojError]) -> Iterator[T]:
-    """Yield units up to the first error or malformed one, whose error becomes the first of ``errors``.
+    """Yield units up to the first error or malformed unit, and append the error to ``errors``.
 
     So the batch before it is complete.
 

@@ -1,4 +1,4 @@
-"""The columns of a treebank, those that it fills, and the share below which a property of it is taken for a mistake."""
+"""The columns of a treebank, the filled ones, and the share below which one of its properties counts as a mistake."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from nonproj.types import Sentence
 
 ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC = range(10)
-"""The columns; CoNLL-X calls UPOS, XPOS, DEPS and MISC otherwise: CPOSTAG, POSTAG, PHEAD and PDEPREL."""
+"""The columns; UPOS, XPOS, DEPS and MISC are CPOSTAG, POSTAG, PHEAD and PDEPREL in CoNLL-X."""
 
 MISTAKES = 0.002
-"""Share of words or sentences below which a property, such as having lemmas, is taken for a mistake."""
+"""Share of words or sentences below which a property, such as having lemmas, counts as a mistake."""
 
 
 def filled_columns(sentences: Iterable[Sentence]) -> list[int]:
-    """Return which of the columns LEMMA to FEATS have values, for more words than by mistake.
+    """Return the columns among LEMMA to FEATS with values for more than a share of `MISTAKES` of the words.
 
     Examples
     --------

@@ -6,7 +6,7 @@ word starts with a number, so a line that starts with ``#`` is a comment, even i
 
 Other columns, and other orders of the columns, are those of `nonproj.io.layouts`.
 
-A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, removes the enhanced dependencies beside a new tree,
+A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, removes the enhanced dependencies of another tree,
 and leaves every other byte unchanged.
 """
 
@@ -154,8 +154,8 @@ def replace(
     graph : list, optional
         The enhanced graph (`nonproj.io.graphs.Graph`) that replaces the one of the sentence, unless this is kept.
     deps : {"keep", "drop"}, optional
-        Whether the sentence keeps its enhanced dependencies; by default, only if the tree is the one that it has, and
-        there is a warning if it loses any.
+        Whether the sentence keeps its enhanced dependencies; by default, only if its tree is unchanged, with a warning
+        if it loses any.
 
     Raises
     ------

@@ -70,7 +70,7 @@ def surface_tokens(sentence: Sentence) -> list[tuple[str, str, int]]:
 
 
 def as_conllu(sentence: Sentence) -> Sentence:
-    """Return a sentence without other columns than the ten of CoNLL-U.
+    """Return a sentence with only the ten columns of CoNLL-U.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def open_input(source: Source) -> OpenedInput:
 
     Returns
     -------
-    Opened
+    OpenedInput
         The stream, its name, and a context that closes it if it was opened here.
 
     Raises
@@ -123,7 +123,7 @@ def unpacked(stream: BinaryIO) -> BinaryIO:
 
 
 class _Ahead(io.RawIOBase):
-    """A stream of which the first bytes have been read."""
+    """A stream whose first bytes have been read: it begins with them."""
 
     def __init__(self, first: bytes, rest: BinaryIO):
         self._first, self._rest = first, rest
@@ -201,7 +201,7 @@ def is_direct(path: str | Path) -> bool:
 
 
 def check_folder(path: str | Path) -> None:
-    """Raise `FileError` if no file can be created beside a path, as `open_binary` does for its temporary file.
+    """Raise `FileError` if no file can be created in the folder of a path, as `open_binary` does temporarily.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def open_output(path: str | Path, rename: Rename = os.replace) -> Iterator[TextI
 
 @contextlib.contextmanager
 def _as_text(packed: Any) -> Iterator[TextIO]:
-    """Yield a stream of bytes as one of text, in UTF-8 and without translating line endings, and leave it open.
+    """Yield a text stream over a stream of bytes, in UTF-8 and without translating line endings, and leave it open.
 
     On a terminal, control characters are escaped.
     """

@@ -1,8 +1,8 @@
-"""Files with other columns than the ten of CoNLL-U: CoNLL-U Plus and CoNLL-2009.
+"""Files whose columns are not the ten of CoNLL-U: CoNLL-U Plus and CoNLL-2009.
 
 CoNLL-U Plus names its columns in its first line, as in ``# global.columns = ID FORM HEAD DEPREL PARSEME:MWE``.
 CoNLL-2009 has fourteen columns and one more for each predicate of a sentence; it is recognised by its values, which
-cannot be those of CoNLL-U with columns too many.
+cannot be those of CoNLL-U with extra columns.
 
 A sentence keeps its lines with the ten columns of CoNLL-U first, and all others behind them; `restored` writes them in
 the order of the file.
@@ -28,7 +28,7 @@ class ColumnLayout(NamedTuple):
     ----------
     order : tuple of int
         For each column of the file, its place in `nonproj.types.Sentence.lines`, where those of `NAMES` come first.
-        CoNLL-U Plus gets those that it lacks at its end.
+        Columns of `NAMES` that CoNLL-U Plus lacks are added at its end.
     width : int
         The number of columns that are read.
     more : bool
@@ -62,7 +62,7 @@ class ColumnLayout(NamedTuple):
         return "\t".join([*placed, *cells[self.width :]]) + line[len(body) :]
 
     def header(self, line: str) -> str:
-        """Return the first line of a file, if it names the columns, as the first line of a file of these columns."""
+        """Return the first line of a file with the names of these columns, if it is the line that names columns."""
         return self._named(line) if _HEADER.match(line.removeprefix("\ufeff")) else ""
 
     def _named(self, line: str) -> str:
@@ -158,7 +158,7 @@ def _may_be_2009(row: list[str]) -> bool:
 def _is_2009(row: list[str]) -> bool:
     """Return whether a line can only be one of CoNLL-2009.
 
-    One of CoNLL-U has neither a number in DEPS or MISC, beside one in HEAD, nor the same value in LEMMA and UPOS, or in
+    A line of CoNLL-U has neither numbers in HEAD and also in DEPS or MISC, nor the same value in LEMMA and UPOS, or in
     XPOS and FEATS.
     """
     headed = row[8:10] != ["_", "_"] and not row[6].isdecimal()

@@ -24,7 +24,7 @@ COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "words", "ends")
 """The columns of a table, in any order; all but the first may be missing."""
 
 ENDS = ("_", "Yes", "No")
-"""Whether a sentence may end after a token; ``_``: unless the token begins with a letter and ends with a full stop."""
+"""Whether a sentence may end after a token; ``_``: only if it does not begin with a letter and end with a full stop."""
 
 VALUE = StringKind("value", 1000, 2 + 5 * MOST_WORDS)
 """Strings of an entry."""
@@ -43,7 +43,7 @@ class LexiconWord(NamedTuple):
 
 
 class LexiconEntry(NamedTuple):
-    """A token, its words, of which most tokens have one, and whether a sentence may end after it, ``Yes`` or ``No``."""
+    """A token, its words (one for most tokens), and whether a sentence may end after it, ``Yes`` or ``No``."""
 
     token: str
     words: tuple[LexiconWord, ...]
@@ -51,7 +51,7 @@ class LexiconEntry(NamedTuple):
 
 
 def entry(token: str, words: Sequence[LexiconWord], ends: str = "_") -> LexiconEntry:
-    """Return an entry in normalization form C; raise ``ValueError``, which says what is wrong, if it is not valid.
+    """Return an entry in normalization form C; raise ``ValueError`` with the reason if it is not valid.
 
     Examples
     --------
@@ -117,7 +117,7 @@ _Rows = Iterator[tuple[int, str, list[LexiconWord], str]]
 
 
 def _rows_of_conll(lines: list[str], name: str) -> _Rows:
-    """Yield the line, the token, the words and the end of each entry in CoNLL-U."""
+    """Yield line, token, words and column ``ends`` of each entry in CoNLL-U."""
     stream = io.StringIO("".join(lines), newline="")
     stream.name = name
     for sentence in conll.read(stream, ignore_heads=True):

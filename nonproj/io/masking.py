@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from nonproj.types import Sentence
 
 MASK = "_"
-"""The form of a word that is withheld; some texts have it as a word."""
+"""The form of a withheld word; in some texts it is also a word."""
 
 MOSTLY = 0.5
-"""With a larger share of masked words, there is nothing to learn from."""
+"""Maximum share of masked words in a treebank to learn from."""
 
 NOTABLE = 0.02
-"""With a larger share of masked words, some of the text is withheld."""
+"""Share of masked words above which some of the text counts as withheld."""
 
 HINT = "the words are masked, because a licence forbids copying them; the treebank's README says how to get them"
 

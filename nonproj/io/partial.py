@@ -55,7 +55,7 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
 
 
 def given_words(sentence: Sentence) -> Bools:
-    """Return which words have a head, bool[n].
+    """Return a mask of the words that have a head, bool[n].
 
     Examples
     --------

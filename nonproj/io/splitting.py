@@ -37,7 +37,7 @@ class Piece(NamedTuple):
     layout: ColumnLayout | None = None
 
     def units(self, rules: ReadingRules = DEFAULT_RULES) -> Iterator[Unit]:
-        """Yield the units like `nonproj.io.broken.read_units` on the file: same line numbers, same errors."""
+        """Yield the units as `nonproj.io.broken.read_units` does for the file: same line numbers, same errors."""
         for block in blocks(io.BytesIO(self.text), self.path, rules, self.line - 1, self.layout):
             yield from units_of(block, self.path, rules)
 

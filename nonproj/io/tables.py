@@ -99,7 +99,7 @@ def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
 
 
 def _figure(text: str) -> bool | int | float | None:
-    """Return a truth value or a finite number, None for anything else that a comment may have."""
+    """Return a truth value or a finite number; None for any other text of a comment."""
     if text in ("true", "false"):
         return text == "true"
     if len(text) < 20 and text.removeprefix("-").isdecimal():
@@ -130,7 +130,7 @@ def _word(row: list[str], token: tuple[str, str, str, str]) -> dict[str, Any]:
 
 
 def _misc(column: str) -> tuple[str, str, str]:
-    """Return the column MISC without the probabilities of head and label, and these."""
+    """Return the column MISC without the probabilities of head and label, and these two."""
     found, others = {}, []
     for attribute in column.split("|"):
         name, _, value = attribute.partition("=")
@@ -142,7 +142,7 @@ def _misc(column: str) -> tuple[str, str, str]:
 
 
 def read_frame(source: Source) -> pandas.DataFrame:
-    """Return a treebank, or what ``nonproj parse`` has written, as a ``pandas.DataFrame`` with a row for each word.
+    """Return a treebank, or an output of ``nonproj parse``, as a ``pandas.DataFrame`` with a row for each word.
 
     Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with pandas' types that can be missing.
 
@@ -189,7 +189,7 @@ def _rows(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _fits(value: object, kind: type) -> bool:
-    """Return whether a value that a file claims can be in a column of a type."""
+    """Return whether a value read from a file fits a column of a type."""
     if type(value) is int:
         return kind in (int, float) and abs(value) <= _LARGEST
     return type(value) is kind
@@ -205,7 +205,7 @@ def open_table(path: str, form: str) -> Iterator[TextIO]:
     Parameters
     ----------
     path : str
-        ``-`` for standard output, but for Parquet.
+        ``-`` for standard output, except for Parquet.
     form : str
         One of `FORMATS`.
 

@@ -32,7 +32,7 @@ _temporaries: set[Path] = set()
 """The temporary files of this process."""
 
 _making = threading.Lock()
-"""Held while a temporary file is created, opened or renamed; a process that exits keeps it: other threads wait."""
+"""Lock held while a temporary file is created, opened or renamed; an exiting process keeps it: other threads wait."""
 
 
 def reason(error: OSError) -> str:
@@ -59,14 +59,14 @@ def replacing(path: Path, rename: Rename = os.replace) -> Iterator[Path]:
     """Yield the path of a new empty file in the same folder, renamed to ``path`` if the body succeeds, else removed.
 
     Its name is random with the same ending as ``path``.  The new file gets the mode of the replaced one and, where the
-    system permits it, its owner; other hard links keep the old content.  The new file is locked meanwhile, and those of
-    killed runs on this machine are removed.
+    system permits it, its owner; other hard links keep the old content.  The new file is locked meanwhile; temporary
+    files of killed runs on this machine are removed.
 
     Parameters
     ----------
     path : Path
     rename : callable
-        Gives the first file the name of the second, or raises an error if this one must not be replaced.
+        Renames the first path to the second, or raises an error if the second must not be replaced.
 
     Examples
     --------

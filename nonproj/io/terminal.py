@@ -1,4 +1,4 @@
-"""Texts on a terminal: control characters and changes of direction are shown as escapes, not obeyed."""
+"""Texts on a terminal: control characters and changes of direction are shown as escapes, not executed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO, cast
 
 _UNSEEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-"""Control characters, line ends, changes of direction, and what is not a character; `tree.js` has the same."""
+"""Control characters, line ends, changes of direction, and non-characters; `tree.js` has the same."""
 
 _ANYWHERE, _IN_LINES = re.compile(_UNSEEN), re.compile(rf"(?!\t|\r?\n){_UNSEEN}")
 
@@ -69,10 +69,10 @@ def escaping(stream: TextIO) -> TextIO:
 
 
 def unescaped(stream: TextIO) -> TextIO:
-    """Return the stream that takes colours and movements of the cursor, for texts that are `visible` already."""
+    """Return the stream under an `EscapingStream`, for colours and movements of the cursor, and `visible` texts."""
     return stream.unescaped if isinstance(stream, EscapingStream) else stream
 
 
 def escape_terminals() -> None:
-    """Escape what this process writes to standard output and standard error, wherever they are terminals."""
+    """Escape the text that this process writes to standard output and standard error, wherever they are terminals."""
     sys.stdout, sys.stderr = escaping(sys.stdout), escaping(sys.stderr)

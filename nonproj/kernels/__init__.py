@@ -3,7 +3,7 @@
 - `interpreters`: other Python processes, with the modules and kernels of this one
 - `kernel`: the decorator of compiled functions
 - `linking`: compilation of functions as parts of those that call them
-- `plain`: compilation by numba alone, where its private parts are not what `linking` and `cache` need
+- `plain`: compilation by numba alone, where its private parts do not fit `linking` and `cache`
 - `settings`: numba's settings, and processes that take none from the current folder
 - `folders`: the folder of the compiled code
 - `cache`: the files in that folder, shared by environments with the same sources

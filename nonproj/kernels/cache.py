@@ -3,7 +3,7 @@
 Numba names a kernel's file by the folder of its source, so each environment compiles anew, and keeps an index that
 concurrent writers overwrite.  Here a file is named by the module, the function and a digest of its argument types, of
 the processor and of its source.  It is complete when it appears, and it repeats the contents of its name, so a process
-can only find what it would have written itself.
+can only find the contents that it would have written itself.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class KernelCache:
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Return the compiled code for some argument types, or None.
 
-        Numba's own cache first imports the whole compiler, which takes a fifth of a second; machine code only needs
-        the counts of references.
+        Numba's own cache first imports the whole compiler, which takes a fifth of a second; machine code needs only
+        reference counting.
         """
         rtsys.initialize(target_context)
         own, shipped = self._find()
@@ -188,7 +188,7 @@ class KernelFiles:
         return folder / f"{self._name}.{digest.hex()[:16]}{ENDING}"
 
     def _report(self, error: UntrustedError) -> None:
-        """Say that files are not used, once for each folder."""
+        """Warn that files are not used, once for each folder."""
         if self._folder not in _reported:
             _reported.add(self._folder)
             logging.getLogger("nonproj").warning("%s, so compiled code there is not used; remove it", error)

@@ -15,7 +15,7 @@ from nonproj.kernels.folders import TEMPORARY, kept_in
 _ROOT = str(Path(__file__).resolve().parents[2])
 
 START = "from nonproj.kernels.settings import ignore_current_folder; ignore_current_folder()"
-"""The first statement of a program of ours that imports numba, unless it is the command line, which begins with it."""
+"""First statement of each of our programs that import numba; the command line begins with it anyway."""
 
 
 def python(*words: str) -> list[str]:
@@ -35,7 +35,7 @@ def environment(**variables: str) -> dict[str, str]:
     Parameters
     ----------
     **variables
-        Further environment variables.
+        More environment variables.
 
     Examples
     --------

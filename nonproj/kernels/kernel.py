@@ -3,7 +3,7 @@
 A kernel is compiled on first use.  An optional feature, such as projective trees, is selected by an argument that is
 None or True, two types, so each specialisation is compiled without the code that it does not use.  A kernel contains
 all that it calls, optimised as a whole (`nonproj.kernels.linking`), so a small function costs nothing at run time.
-That needs private parts of numba; where they are not what they were, numba compiles as usual (`nonproj.kernels.plain`).
+That needs private parts of numba; where they have changed, numba compiles as usual (`nonproj.kernels.plain`).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Compiling:
 
     @property
     def told(self) -> bool:
-        """Whether nothing more is reported: this process or a copy of it has told the user, or is to be quiet."""
+        """Whether nothing more is reported: this process or a copy of it has told the user, or must be quiet."""
         return bool(self._told[0]) or not _log.isEnabledFor(logging.WARNING)
 
     def silence(self) -> None:
@@ -109,7 +109,7 @@ compiling = _Compiling()
 
 @cache
 def _linker() -> Callable[..., Any] | None:
-    """Return the linker of kernels into their callers; None if numba's private parts are not those that it needs."""
+    """Return the linker of kernels into their callers; None if it does not fit numba's private parts."""
     if os.environ.get(PLAIN):
         return None
     try:

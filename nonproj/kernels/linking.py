@@ -159,7 +159,7 @@ def link_tested(find: Callable[[], Folders]) -> type[Kernel]:
     Raises
     ------
     Exception
-        Numba's private parts are not what this module needs.
+        Numba's private parts do not fit this module.
     """
     tested = Kernel(_sum_and_doubles, find)
     total, doubles = tested(np.arange(4.0))

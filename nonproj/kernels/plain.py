@@ -1,7 +1,7 @@
-"""Kernels that numba compiles in its usual way, where its private parts are not what `linking` and `cache` need.
+"""Kernels that numba compiles in its usual way, where its private parts do not fit `linking` and `cache`.
 
-Compilation and calls take longer.  Numba's own cache lies in the folder of all kernels, whose name covers what numba
-does not check, and which nobody else can open.
+Compilation and calls take longer.  Numba's own cache lies in the folder of all kernels, whose name also covers the
+sources that numba does not check, and which nobody else can open.
 """
 
 from __future__ import annotations

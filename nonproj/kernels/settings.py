@@ -47,7 +47,7 @@ class _Finder(MetaPathFinder):
     """Finds numba."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
-        """Return how to import numba; None for any other module."""
+        """Return the import spec of numba, executed without YAML; None for any other module."""
         if name != "numba":
             return None
         sys.meta_path.remove(self)

@@ -20,7 +20,7 @@ PACKAGE = "nonproj_kernels"
 """The import package with the files; nothing in it is executed but compiled kernels."""
 
 DESCRIPTION = "target.json"
-"""File with the description of the package: `TARGET`, and ``digest``, that of all else that the code depends on."""
+"""File with the description of the package: `TARGET`, and ``digest``, which covers the code's other dependencies."""
 
 CPU = "x86-64-v3"
 """The processor that kernels are compiled for: Intel's since Haswell, AMD's since Excavator."""
@@ -45,7 +45,7 @@ def find_shipped(digest: Callable[[], str]) -> Path | None:
     Parameters
     ----------
     digest : callable
-        Returns the digest that they must have; called only if there are kernels.
+        Returns the digest that the kernels must have; called only if there are any.
     """
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:

@@ -87,7 +87,7 @@ class LoadedOnce(Generic[T]):
 
 
 class _OneThread:
-    """A context in which NumPy's products of matrices take one thread; contexts may be nested, or overlap in threads.
+    """A context in which NumPy's matrix products use one thread; contexts may be nested, or overlap in threads.
 
     Their threads are set for the whole process, so the first context sets them, and the last one to end sets them back.
     """
@@ -124,7 +124,7 @@ class _OneThread:
 
 
 one_thread = _OneThread()
-"""Context for products of small matrices, which several threads compute more slowly, above all on a busy machine.
+"""Context for products of small matrices, which are slower on several threads, above all on a busy machine.
 
 Examples
 --------

@@ -21,7 +21,7 @@ _MOST_LINKS = 40
 
 
 class UntrustedError(Exception):
-    """Others could change what is at a path.
+    """Other users could change the contents of a path.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def follow(folder: Path, make: bool = False) -> Path:
 
 
 def check_trusted(path: Path, facts: os.stat_result, own: bool = False) -> None:
-    """Raise an `UntrustedError` if others could change a file, or what is in a folder.
+    """Raise an `UntrustedError` if others could change a file, or the contents of a folder.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def check_trusted(path: Path, facts: os.stat_result, own: bool = False) -> None:
         For the message.
     facts : os.stat_result
     own : bool
-        Whether it must be this user's own, and writable by nobody else even if it is sticky.
+        Whether the path must be this user's own, and writable by nobody else even if it is sticky.
     """
     user = os.geteuid()
     if facts.st_uid != user and (own or facts.st_uid):

@@ -1,8 +1,8 @@
 """The algorithms of training, which the components of a model (`nonproj.components`) call.
 
 - `corpus`: the corpus of a training: a treebank's sentences, auxiliary ones, and both as numbers
-- `hyperparameters`: those of all but networks and encoders that are no options
-- `conventions`: tags and labels of related treebanks as a treebank would have them
+- `hyperparameters`: hyperparameters that are not options, except those of networks and encoders
+- `conventions`: tags and labels of related treebanks in the conventions of a treebank
 - `related_gain`: whether a treebank learns together with related ones
 - `partial`: learning from partial trees, of which only some heads are given
 - `label_numbers`: numbering of labels, such that few are scored for each arc

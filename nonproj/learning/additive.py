@@ -20,8 +20,8 @@ def fit_additive(
 ) -> AdditiveModel:
     """Fit an additive model by logistic regression.
 
-    Regularisation makes log-odds too small, the more so the fewer the examples.  So they are multiplied and moved such
-    that they are calibrated on examples that have not been learnt from.
+    Regularisation makes log-odds too small, the more so the fewer the examples.  So they are scaled and shifted to be
+    calibrated on held-out examples.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def fit_additive(
 def _regression(design: np.ndarray, right: np.ndarray, strength: float) -> tuple[np.ndarray, float]:
     """Return calibrated coefficients and bias.
 
-    Their last digits depend on the processor, and are left out: a hundred thousandth changes no probability.
+    Their last digits depend on the processor, and are rounded away: a hundred thousandth changes no probability.
     """
     from sklearn.linear_model import LogisticRegression  # takes a second to import
     from sklearn.model_selection import cross_val_predict
@@ -111,9 +111,9 @@ def _design(features: np.ndarray, categories: tuple[Any, ...], knots: np.ndarray
 
 
 def _knots(column: np.ndarray) -> np.ndarray:
-    """Return the places between which the function of a feature is linear, float64[K], the last one repeated.
+    """Return the knots between which the function of a feature is linear, float64[K], the last one repeated.
 
-    They are at quantiles; `LARGE`, where there was no doubt, is a place by itself.
+    They are at quantiles; `LARGE`, where there was no doubt, is a knot by itself.
     """
     doubtful = column[column < LARGE]
     count = CONFIDENCE.knots - (len(doubtful) < len(column))
@@ -188,7 +188,7 @@ def fit_models(outcomes: Sequence[GradedSentence]) -> ConfidenceModels:
 def _tree_model(features: np.ndarray, right: np.ndarray) -> AdditiveModel:
     """Return the model of trees: the log-odds that all heads are right, if they are independent, calibrated.
 
-    There are few trees.  Functions of the other `TREE_FEATURES` would not rank them better, and need more.
+    There are few trees.  Functions of the other `TREE_FEATURES` would need more, and not rank them better.
     """
     slope, bias = _calibration(_odds_of_all(features[:, 0]), right)
     knots = np.stack([_knots(column) for column in features.T])

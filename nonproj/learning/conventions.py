@@ -24,7 +24,7 @@ Tag = tuple[str, str, str]
 """UPOS, XPOS and FEATS."""
 
 UNTAGGED: Tag = ("_", "_", "_")
-"""Stays as it is: a tagger of the treebank will predict these tags."""
+"""The tags of untagged words, which are not translated: a tagger of the treebank will predict them."""
 
 _TAG = itemgetter(UPOS, XPOS, FEATS)
 
@@ -32,7 +32,7 @@ log = logging.getLogger("nonproj")
 
 
 class TagConventions:
-    """The tags of a treebank, by which those of related treebanks are translated.
+    """The tags of a treebank, into which those of related treebanks are translated.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class TagConventions:
             self.written[frozenset(features_of(feats))] = feats
 
     def translated(self, tag: Tag, votes: Counter[Tag]) -> Tag:
-        """Return a tag of a related treebank as the treebank would have it.
+        """Return a tag of a related treebank in the conventions of the treebank.
 
-        ``votes`` says how many words with this tag a tagger of the treebank gives each of its own.
+        ``votes`` counts the words with this tag by the tags that a tagger of the treebank gives them.
         """
         upos, own = tag[0], by_attribute(tag[2])
         if tag == UNTAGGED:
@@ -99,7 +99,7 @@ def by_attribute(feats: str) -> dict[str, str]:
 def with_conventions(
     related: Sequence[Sentence], predicted: Sequence[list[list[str]]], sentences: Sequence[Sentence]
 ) -> list[Sentence]:
-    """Return sentences of related treebanks with tags as a treebank has them.
+    """Return sentences of related treebanks with tags in the conventions of a treebank.
 
     Parameters
     ----------
@@ -155,6 +155,6 @@ def _base(label: str) -> str:
 
 
 def _kinds(row: list[str]) -> Iterable[object]:
-    """Return the kinds of words that a word is of, narrower ones first: those of its UPOS, and all, by their heads."""
+    """Return the kinds of a word for choosing its label, narrow ones first: UPOS with kind of head, kind of head."""
     of_root = row[HEAD] == "0"
     return (row[UPOS], of_root), of_root

@@ -1,4 +1,4 @@
-"""The corpus of a training: a treebank's sentences, auxiliary ones, and both as numbers.
+"""The training corpus: a treebank's sentences, auxiliary ones, and both as numbers.
 
 Nothing is kept twice: equal strings, and equal rows of copies with other tags, are one object; a sentence's candidate
 arcs lie in one block, and its parts are numbered each time they are needed, which takes little of the time.
@@ -106,11 +106,11 @@ class Auxiliary:
     sentences : sequence of Sentence
         With their own tags, or with those that the tagger predicts.
     origin : str
-        "related": people have annotated them, for other treebanks of the language or of a similar one.  All but
+        "related": annotated by people, in other treebanks of the language or of a similar one.  All but
         segmenter and confidence learn from them, in the conventions of the treebank (`nonproj.components.conventions`);
-        an epoch takes all of them, once where it takes all copies of one's own sentences.
-        "silver": a parser has.  Pruner and costs of crossed arcs do not learn from them, and an epoch takes as many
-        as ``treebank.silver_share`` says.
+        an epoch takes each once, however many copies it takes of the treebank's own sentences.
+        "silver": annotated by a parser.  Pruner and costs of crossed arcs do not learn from them, and an epoch takes
+        the share ``treebank.silver_share``.
     sentences_per_epoch : int
     annotated : sequence of Sentence
         Sentences of related treebanks with the annotation that is learnt from, in the conventions of the treebank.
@@ -153,7 +153,7 @@ class NumberedSentences(NamedTuple):
         Arcs that the tree of each sentence with a partial tree can have, bool[N, N]; see
         `nonproj.learning.partial`.
     bare : ndarray of int64
-        The sentences of which no head is given, which no epoch learns from.
+        The sentences without any given head, from which no epoch learns.
     spaces : sequence of ArcSpace
         The candidate arcs of each sentence, once there is a pruner.
     completed : sequence of ndarray
@@ -179,7 +179,7 @@ class Corpus:
         Sentences of the treebank, as people have annotated them.
     auxiliary : Auxiliary
     held_out : sequence of Sentence
-        On which the parser is evaluated after each epoch.
+        Sentences on which the parser is evaluated after each epoch.
     seed : int
         Seed of the order of the sentences, and of the choice of automatically parsed ones for an epoch.
     tagged : sequence of Sentence
@@ -212,11 +212,11 @@ class Corpus:
         return [*self.tagged, *self.auxiliary.sentences]
 
     def having(self, **changes: Any) -> Corpus:
-        """Return a corpus in which some attributes have other values."""
+        """Return a corpus with some attributes replaced."""
         return replace(self, **changes)
 
     def with_numbers(self, **changes: Any) -> Corpus:
-        """Return a corpus in which some attributes of its numbers have other values."""
+        """Return a corpus with some attributes of its numbers replaced."""
         return self.having(numbers=self.numbers._replace(**changes))
 
     def with_auxiliary(self, sentences: Sequence[Sentence], **changes: Any) -> Corpus:
@@ -224,7 +224,7 @@ class Corpus:
         return self.having(auxiliary=replace(self.auxiliary, sentences=sentences, **changes))
 
     def subset(self, chosen: np.ndarray) -> Corpus:
-        """Return the corpus with only the sentences of the chosen numbers, in ascending order, to learn from."""
+        """Return the corpus that learns only from the sentences of the chosen numbers, which are in ascending order."""
         return self.having(chosen=chosen)
 
     def single_copies(self, turn: int) -> np.ndarray:
@@ -241,7 +241,7 @@ class Corpus:
         return found
 
     def in_epoch(self, epoch: int) -> np.ndarray:
-        """Return which sentences an epoch learns from, bool: all own ones, and other auxiliary ones each time."""
+        """Return a mask of the sentences of an epoch: all of the treebank's, and different auxiliary ones each time."""
         first, others = self.n_own, len(self.auxiliary.sentences)
         mask = np.arange(first + others) < first
         if others:

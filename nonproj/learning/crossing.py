@@ -1,4 +1,4 @@
-"""Learning from gold trees which arcs cross: a logistic model, and weights of losses."""
+"""Learning of crossing arcs from gold trees: a logistic model, and weights of losses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CrossingLearner:
     ----------
     table : TemplateTable
     bits : int
-        There are ``2 ** bits`` weights.
+        The weight table has ``2 ** bits`` entries.
     """
 
     def __init__(self, table: TemplateTable, bits: int):
@@ -40,7 +40,7 @@ class CrossingLearner:
         return sum(loss for loss, _ in losses) / max(1, sum(count for _, count in losses))
 
     def update(self, tokens: Tokens, heads: np.ndarray, labels: np.ndarray) -> tuple[float, int]:
-        """Learn from the arcs and labels that are given; return the loss, and how many they are."""
+        """Learn from the given arcs and labels; return the loss, and the number of these arcs."""
         words = np.flatnonzero((heads[1:] >= 0) & (labels >= 0)) + 1
         if not len(words):
             return 0.0, 0

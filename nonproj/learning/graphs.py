@@ -104,7 +104,7 @@ def explain(words: TreeWords, nodes: Sequence[int], label: str) -> tuple[str, ..
 def learn_paths(pairs: Sequence[Pair]) -> GraphModel:
     """Return a model of the paths of graphs whose classifier has no weights.
 
-    Each template of a path is the one that makes the most of the labels that those before it do not make.
+    Each template of a path is the one that makes the most labels not made by the templates before it.
     """
     labels, count, lemmas = defaultdict[str, Counter[tuple[str, ...]]](Counter), Counter[str](), set[str]()
     for sentence, graph in pairs:
@@ -128,7 +128,7 @@ def learn_paths(pairs: Sequence[Pair]) -> GraphModel:
 
 
 def _cover(left: Counter[tuple[str, ...]]) -> list[str]:
-    """Return the templates of a path, given those that make each of its labels, and how often."""
+    """Return the templates of a path, given for each of its labels those that make it, and its count."""
     found = list[str]()
     while left and len(found) < GRAPHS.templates:
         count = Counter[str]()

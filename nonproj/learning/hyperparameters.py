@@ -1,4 +1,4 @@
-"""Hyperparameters that are no options, of all that learns but networks and encoders.
+"""Hyperparameters that are not options, of all components except networks and encoders.
 
 They were chosen on held-out sentences (``research/history.md``); options are in `nonproj.options.sections`.
 """
@@ -24,13 +24,13 @@ class TreebankHyperparameters:
         If a smaller share of the sentences ends with punctuation, trees decide between doubtful sentences of plain text
         by default (`nonproj.text.alternatives`).
     min_count : int
-        Every string is known, even if it occurs once: hashed features need no cutoff.
+        Minimum count of a known string, 1: hashed features need no cutoff.
     vector_words : int
-        Words of a file of vectors that a model keeps, beside those of the treebank.
+        Number of words of a file of vectors that a model keeps in addition to those of the treebank.
     max_tags : int
-        With more tags, all labels of all arcs are scored.
+        Maximum number of tags; with more, all labels of all arcs are scored.
     min_places : int
-        A label that fewer roots have, most of its words being none, or the other way round, is there by mistake.
+        Minimum count of a label on roots if most of its words are not roots, and the reverse; fewer are mistakes.
     """
 
     projective_below: float = 0.001
@@ -50,7 +50,7 @@ class PrunerHyperparameters:
     Attributes
     ----------
     learning_rate : float
-        AdaGrad's.
+        Learning rate of AdaGrad.
     negligible : float
         Arcs with a smaller gradient are skipped: nine in ten, whose updates together make no difference.
     """
@@ -66,7 +66,7 @@ class ContinuedHyperparameters:
     Attributes
     ----------
     epochs : int
-        Default epochs of the parser's perceptron: few sentences are learnt beside a network that stays.
+        Default epochs of the parser's perceptron: there are few sentences, and the network stays.
     square : float
         Initial AdaGrad accumulator of the pruner, whose first steps would undo the model otherwise.
     """
@@ -82,7 +82,7 @@ class AuxiliaryHyperparameters:
     Attributes
     ----------
     tagger_words : int
-        From this number of words on, taggers learn from the treebank alone.
+        Number of words of a treebank from which on taggers learn from it alone.
     compared_epochs, compared_bits : int
         Training epochs of the parsers by which related treebanks are judged, and log2 of the sizes of their tables.
     tag_prior : int
@@ -106,13 +106,13 @@ class ConfidenceHyperparameters:
     epochs : int
         Epochs of the second parser's perceptron, independent of the first one's: a resumed training may have more.
     min_words, min_wrong : int
-        Held-out words, and those with a wrong head, without which no classifier is trained.
+        Minimum numbers of held-out words, and of those with a wrong head, for training a classifier.
     sample : int
         Sentences from which the median cost is estimated.
     knots : int
         Number of knots of each feature's function, at quantiles.
     min_count : int
-        Labels and tags that occur less often add nothing.
+        Minimum count of a label or tag; the values of rarer ones are 0.
     strength : float
         The inverse of the strength of regularisation, as scikit-learn's ``C``.
     folds : int
@@ -168,7 +168,7 @@ class GraphHyperparameters:
     plain : int
         Minimum number of arcs of a label without a classifier, all of which are in the graphs, too.
     sentences : int
-        Maximum number that the classifier learns from.
+        Maximum number of sentences that the classifier learns from.
     bits : int
         The classifier has ``2 ** bits`` weights.
     epochs : int

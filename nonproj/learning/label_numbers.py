@@ -38,7 +38,7 @@ def number_labels(sentences: Sequence[Sentence], labels: Sequence[str]) -> list[
 
 
 def label_set(sentences: Sequence[Sentence]) -> list[str]:
-    """Return the labels of sentences, sorted; ``_`` is none, unless no word has another, or next to none.
+    """Return the labels of sentences, sorted; ``_`` is one only if (nearly) all words have it.
 
     Examples
     --------
@@ -61,8 +61,8 @@ def arranged(
 ) -> tuple[list[str], AllowedLabels | None]:
     """Return the labels of sentences in the order of their numbers, and the lines of arcs.
 
-    The labels that are ``known`` to a model that is continued keep their numbers, and the arcs that were seen with them
-    their lines.
+    The labels that are ``known`` to a continued model keep their numbers, and the arcs that were seen with them their
+    lines.
 
     Raises
     ------
@@ -145,16 +145,16 @@ def _swap(weight: np.ndarray, seen: np.ndarray, order: np.ndarray) -> tuple[floa
 
 
 def _cost(weight: np.ndarray, seen: np.ndarray, line: np.ndarray) -> float:
-    """Return the number of lines that the arcs need in all."""
+    """Return the total number of lines that the arcs need."""
     return sum(float(weight @ seen[:, line == k].any(axis=1)) for k in range(int(line.max()) + 1))
 
 
 def label_places(
     heads: Sequence[np.ndarray], labels: Sequence[np.ndarray], n_labels: int, known: np.ndarray
 ) -> np.ndarray:
-    """Return which labels words below other words, and words below the root, can have, uint8[2, n_labels].
+    """Return masks of the labels that words below other words, and words below the root, can have, uint8[2, n_labels].
 
-    Those of which half of the words are there, or five and `MISTAKES`: more than by mistake.
+    A label can be in a place if half of its words are there, or five and more than the share `MISTAKES`.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def label_places(
         The trees, int32[N] each, and the numbers of the labels, int64[n] each; -1 where one is not given.
     n_labels : int
     known : ndarray of shape (2, n_known), uint8
-        The places of the first labels in a model that is continued.
+        The places of the first labels in a continued model.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def label_places(
 
 
 def widened(table: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return ``AllowedLabels.table`` with the lines of another one, of more tags; arcs with all lines keep them.
+    """Return ``AllowedLabels.table`` joined with that of more tags; arcs with all lines keep them.
 
     Examples
     --------

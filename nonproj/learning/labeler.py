@@ -36,7 +36,7 @@ class Labeler(AveragedWeights):
         Scores pairs of labels: the gold labelling must win by the margin for each wrong label.  Without it, labels are
         chosen one by one.
     network : Network, optional
-        A trained one, beside whose scores of labels this one learns.
+        A trained network, whose scores of labels are added while this perceptron learns.
     """
 
     def __init__(

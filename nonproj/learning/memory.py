@@ -1,8 +1,7 @@
 """Memory that a component has freed in training, returned to the system.
 
-The C library keeps freed arrays of up to 32 MiB for later ones.  Arrays of one component rarely fit into the
-freed ones of another, so without this a training would take the memory of its components together, not that of the
-largest.
+The C library keeps freed arrays of up to 32 MiB for later ones.  Arrays of one component rarely fit into the freed ones
+of another, so without this, training would need the memory of all components together, not that of the largest.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from functools import cache
 def release_memory() -> None:
     """Return freed memory to the system, which takes some milliseconds.
 
-    Only the GNU C library can be told to; others do nothing here.
+    It works with the GNU C library; with others it does nothing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Training of the network over arcs and labels, apart from the linear model.
+"""Training of the network over arcs and labels, separate from the linear model.
 
 Its loss is minus the log-probability of each word's head, among the candidates, and of the label of the gold arc.  The
 candidate arcs are those of the jackknifed pruner.  All tables take steps of AdaGrad but those of the layers over words
@@ -33,7 +33,7 @@ from nonproj.scoring.word_rows import IndexColumns, columns_for, word_rows
 from nonproj.types import ArcSpace, Bools, Float32s, Int32s, Int64s
 
 LEXICAL = {"form", "lemma", "suffix3"}
-"""Attributes with many values, which are left out more often."""
+"""Attributes with many values, which have a higher dropout rate."""
 
 
 class ArcExample(NamedTuple):
@@ -57,7 +57,7 @@ class ArcExample(NamedTuple):
 
 
 class ArcBatch(NamedTuple):
-    """Some sentences to learn from together, with A candidate arcs into n words, G of which are those of the trees.
+    """A batch of sentences with A candidate arcs into n words, G of them gold.
 
     Attributes
     ----------
@@ -105,11 +105,11 @@ class TrainableArcNetwork:
     ----------
     vocabularies : dict of str to list of str
     examples : sequence of ArcExample
-        In which the values of attributes are counted, too.
+        Sentences, also for the counts of attribute values.
     n_labels : int
     hyperparameters : Hyperparameters
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
     vectors : WordVectors or PieceVectors, optional
         Vectors of the words in the vocabulary of `VECTOR`, or of all words, as the sentences have them.
 
@@ -236,8 +236,8 @@ def extended_network(
 ) -> State:
     """Return the state of a network for vocabularies and labels to which others were added at the end.
 
-    New strings count as unknown ones do.  To new labels the network is indifferent: its scores of an arc's labels are
-    zero on average.
+    New strings get the rows of unknown ones.  New labels get a neutral score: an arc's scores of labels are zero on
+    average.
     """
     values, arrays = state
     names = [(name, offset) for name, offset in values["columns"]]
@@ -284,7 +284,7 @@ def head_loss(batch: ArcBatch, scores: np.ndarray) -> tuple[float, int, np.ndarr
 
 @kernel
 def _arc_rows(head: Int32s, modifier: Int32s, from_root: Bools, n_nodes: int) -> tuple[Int64s, Int32s, Float32s]:
-    """Return the `SparseRows` of which the hidden layer of each arc is the sum: see `NetworkInputs.items`.
+    """Return the `SparseRows` whose sum is the hidden layer of each arc: see `NetworkInputs.items`.
 
     Each word adds one as head and one as modifier; then there is one for each word's tag, and one for each position.
     """

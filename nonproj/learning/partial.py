@@ -1,10 +1,10 @@
-"""Learning from partial trees, of which only some heads and labels are given.
+"""Learning from partial trees: only some of their heads and labels are given.
 
 Heads that are not given are latent.  The perceptron compares the best structure that is consistent with the given
 heads, under the current weights, with the prediction, in which only words with a given head have a cost (a latent
 structured perceptron: Yu and Joachims 2009; Fernandes and Brefeld 2011).  Both are of the relaxed set Z, or both are
-trees: where nothing is given nearby, they are then equal, and nothing is learnt from what the parser guesses.  The
-pruner maximises the probability of all consistent trees, and its gradient is the difference of two marginals.
+trees: where nothing is given nearby, they are then equal, and nothing is learnt from the parser's guesses.  The pruner
+maximises the probability of all consistent trees, and its gradient is the difference of two marginals.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def held_out_trees(sentences: Sequence[Sentence], source: str) -> list[Sentence]
 def allowed_by(sentences: Sequence[Sentence], source: str) -> list[Bools | None]:
     """Return the arcs that can be in the tree of each partial sentence, bool[N, N]; None for whole trees.
 
-    It is None, too, for sentences without a head.
+    Sentences without a head also get None.
     """
     given = map(given_words, sentences)
     partial = [heads.any() and not heads.all() for heads in given]

@@ -46,7 +46,7 @@ class PartExample(NamedTuple):
 
 
 def examples_of(corpus: Corpus, parts: tuple[str, ...]) -> Sequence[PartExample]:
-    """Return the examples of the chosen sentences, whose parts are numbered each time, which takes little time.
+    """Return the examples of the chosen sentences; their parts are numbered on each access, which takes little time.
 
     The completions of partial trees are kept.
     """
@@ -154,7 +154,7 @@ class Perceptron(AveragedWeights):
         best: np.ndarray,
         predicted: np.ndarray,
     ) -> None:
-        """Learn the labels of the arcs: gold ones on the gold arcs, less the best ones on the predicted arcs."""
+        """Learn the labels of the arcs: gold ones on the gold arcs, minus the best ones on the predicted arcs."""
         wanted, gold_arcs = np.zeros(len(best)), np.flatnonzero(gold)
         right = best[gold_arcs] == labels
         wanted[gold_arcs[right]] = gold[gold_arcs[right]]

@@ -30,17 +30,17 @@ DIMENSIONS = 50
 """Maximum number of pieces, and size of a vector: together at most 8 MB."""
 
 _RARE_SCRIPT = 0.001
-"""Scripts of fewer letters, as a share of the treebank's, have no pieces."""
+"""Minimum share of a script in the treebank's letters; pieces of rarer scripts are left out."""
 
 _FREQUENT, _ROUNDS = 16_000, 30
-"""Pieces from whose rows the components follow, and rounds of iteration."""
+"""Number of pieces from whose rows the principal components are computed, and rounds of iteration."""
 
 _TENSOR = "embeddings.word_embeddings.weight"
 _DTYPES = {"F32": np.float32, "F16": np.float16}
 
 
 def find_folder(name: str) -> Path | None:
-    """Return the folder of an encoder, given itself or the name of one that was fetched; None if it is no folder."""
+    """Return the folder of an encoder, given its path or the name of a fetched one; None if there is none."""
     return next((path for path in (Path(name), FETCHED / name) if path.is_dir()), None)
 
 
@@ -82,7 +82,7 @@ def read_piece_vectors(folder: Path, forms: Iterable[str]) -> PieceVectors:
 def principal_axes(rows: np.ndarray, n: int) -> np.ndarray:
     """Return the axes of the first principal components of some rows, float32[rows.shape[1], n].
 
-    By orthogonal iteration with products of our own: they are the same on each processor.
+    Orthogonal iteration with `nonproj.networks.products` gives the same axes on each processor.
     """
     mean = product(np.full((1, len(rows)), 1.0 / len(rows), np.float32), rows)
     centred = rows - mean

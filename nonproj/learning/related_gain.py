@@ -92,7 +92,7 @@ def cross_fitted_gain(
     count : callable
         Returns the number of words of the sentences with these numbers that a model predicts right.
     spread : callable
-        As `run` of `nonproj.linear.folds.cross_fit`.
+        Parameter ``run`` of `nonproj.linear.folds.cross_fit`.
     """
     own, related = np.arange(corpus.n_own), np.arange(corpus.n_own, len(corpus.numbers.trees))
     fold = blocks(len(own), min(folds, len(own)))

@@ -11,12 +11,12 @@ _Part = TypeVar("_Part", bound=Sequence[np.ndarray])
 
 
 def concatenated(parts: list[np.ndarray]) -> np.ndarray:
-    """Concatenate arrays as ``np.concatenate`` does, and empty the list: at no time are both in memory as a whole.
+    """Concatenate arrays as ``np.concatenate`` does, and empty the list: memory never holds parts and result in full.
 
     Parameters
     ----------
     parts : list of ndarray
-        Arrays of one dtype, and of one shape but for the first dimension; at least one.
+        One or more arrays of one dtype, whose shapes differ in the first dimension only.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def concatenated_columns(parts: list[_Part]) -> Iterator[np.ndarray]:
     Parameters
     ----------
     parts : list of sequence of ndarray
-        Equally many arrays in each part; those of one column as `concatenated` expects them.
+        The same number of arrays in each part; each column as for `concatenated`.
 
     Examples
     --------

@@ -188,7 +188,7 @@ def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s
 
 
 REACH = 2
-"""Templates of `hash_words` look at this number of words on either side."""
+"""Number of words on either side that templates of `hash_words` look at."""
 
 
 @kernel
@@ -209,7 +209,7 @@ def add_shares(
     own: Uint32s,
     shares: Uint32s,
 ) -> None:
-    """Add the shares of the attributes of each thing to hashes.
+    """Add the shares of each thing's attributes to its hashes.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class Adam:
         self._means, self._squares = ([np.zeros(table.size, np.float32) for table in tables] for _ in range(2))
 
     def step(self, gradients: Sequence[np.ndarray], rate: float) -> None:
-        """Follow the gradient of each table."""
+        """Make a step on each table, along its gradient."""
         self._steps += 1
         first, second = _DECAY
         scale = np.float32(rate * np.sqrt(1.0 - second**self._steps) / (1.0 - first**self._steps))
@@ -117,7 +117,7 @@ def root_of_squares(squares: Float32s, place: int | np.uint32, square: float | n
 
 @kernel
 def rounded_gradient(gradient: float | np.float64) -> float:
-    """Return a multiple of 2^-24: the last bits of exponentials and logarithms depend on the processor."""
+    """Return a gradient rounded to a multiple of 2^-24: the last bits of exponentials depend on the processor."""
     return np.rint(gradient * 16777216.0) / 16777216.0
 
 

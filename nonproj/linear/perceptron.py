@@ -1,6 +1,6 @@
 """The averaged perceptron (Collins 2002): its weights, and lazy averages.
 
-Scores, inference and the difference of gold and predicted structures are up to its users: an update moves weights by a
+Its users compute scores, inference and the difference of gold and predicted structures: an update moves weights by a
 kernel that calls `change_weight`.
 """
 

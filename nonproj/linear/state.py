@@ -29,12 +29,12 @@ class Schema(NamedTuple):
     Attributes
     ----------
     values : mapping of str to type, tuple of types or Schema
-        The JSON values, each by its type.  A schema is that of a `nested` state.
+        The types of the JSON values; a schema for a `nested` state.
     arrays : mapping of str to tuple of str and int or str
         The dtype of each array, and either its number of dimensions or its shape: a number, a name or ``*`` for each
         dimension, separated by blanks.  Dimensions of one name have the same size in all arrays.
     optional : sequence of Schema
-        Optional groups: a state contains everything of a group, or nothing.
+        Optional groups: a state contains all values and arrays of a group, or none.
     """
 
     values: Mapping[str, type | tuple[type, ...] | Schema]
@@ -57,11 +57,11 @@ class Stored(Protocol):
 
     @classmethod
     def from_state(cls, *arguments: Any, **options: Any) -> Any:
-        """Return the object of a state that obeys the schema; raise `ModelError` if it is unsound all the same."""
+        """Restore the object from a state that matches the schema; raise `ModelError` if it is otherwise invalid."""
 
 
 class Fitted(Stored):
-    """Fitted component; an instance of this class itself is nothing, which is not stored."""
+    """Fitted component; an instance of this class itself stands for no component and is not stored."""
 
     name: ClassVar[str] = ""
     schema: ClassVar[Schema] = Schema({}, {})
@@ -76,7 +76,7 @@ class Fitted(Stored):
         return None
 
     def apply(self, batch: Sequence[Sentence], *arguments: Any, **options: Any) -> list[Sentence]:
-        """Return the sentences with what it predicts; as they are, if it does not annotate sentences."""
+        """Return the sentences with the component's predictions; unchanged if it does not annotate sentences."""
         return list(batch)
 
 
@@ -102,7 +102,7 @@ def load(component: type[_S], state: State, *context: Any) -> _S:
 
 
 def nested(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> State | None:
-    """Return the state that another has under a name, None if there is none; `add_nested` is the inverse.
+    """Return the state nested in another under a name, None if there is none; `add_nested` is the inverse.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def add_nested(values: dict[str, Any], arrays: dict[str, np.ndarray], name: str,
 
 
 def check_state(state: tuple[object, Mapping[str, np.ndarray]], schema: Schema, owner: str) -> None:
-    """Raise `ModelError`, which names the owner, unless a state has exactly what its schema says.
+    """Raise `ModelError`, which names the owner, unless a state matches its schema exactly.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Feature templates as data: what they may name, and what is hashed (`nonproj.linear.hashing`).
+"""Feature templates as data: their grammar, and the terms that are hashed (`nonproj.linear.hashing`).
 
 A template names attributes of words, or of other things, as in ``h.pos m.pos m+1.pos``: a *slot* is one of the things
 that are scored together, an offset is a neighbour of it.  A `Grammar` says which slots and attributes there are.
@@ -36,7 +36,7 @@ class Grammar(NamedTuple):
     Attributes
     ----------
     part : str
-        The name of what is scored, which the hash depends on.
+        The name of the scored parts, on which the hash depends.
     slots : tuple of str
         Things with a place in the sentence, so with neighbours.
     attributes : sequence of str
@@ -44,7 +44,7 @@ class Grammar(NamedTuple):
     window : tuple of two int
         The first and the last offset.
     others : mapping of str to sequence of str
-        Other slots, without neighbours, and what may be named of each.
+        Other slots, without neighbours, and the attributes of each.
     sets : tuple of str
         Attributes with several values, which have no column.
     kinds : int
@@ -52,7 +52,7 @@ class Grammar(NamedTuple):
     kind : callable
         Returns the kind of a template, given its terms; by default there is one.
     problem : callable
-        Returns why terms do not fit together, given them and their text, or None, as by default for all.
+        Returns why terms do not fit together, given terms and text, or None; by default all fit.
     """
 
     part: str
@@ -72,7 +72,7 @@ class CompiledTemplates(NamedTuple):
     Attributes
     ----------
     salt : ndarray of shape (T,), uint64
-        The upper half is what the hash of each template starts from.
+        The hash of each template starts from the upper half.
     bounds : tuple of int
         Beginning of each kind of template, and the end.
     start : ndarray of shape (n_slots * T + 1,), int32
@@ -100,7 +100,7 @@ def parse_template(text: str, grammar: Grammar) -> list[Term]:
     Raises
     ------
     ConfigError
-        If a term is not of the form ``slot+offset.attribute``, names what is unknown, or does not fit the others.
+        If a term is not of the form ``slot+offset.attribute``, has an unknown name, or does not fit the others.
 
     Examples
     --------
@@ -231,6 +231,6 @@ def check_spec(spec: object, key: str, part: str, lists: Sequence[str]) -> Any:
 
 
 def default_folder() -> Path:
-    """Return the folder of templates: that of an installed package, or else the one beside the sources."""
+    """Return the folder of templates: inside an installed package, or else next to the sources."""
     installed = Path(__file__).parent.parent / "features"
     return installed if installed.is_dir() else installed.parent.parent / "features"

@@ -72,7 +72,7 @@ def problem_of_table(table: np.ndarray | None, dtypes: Iterable[str], least: int
 
 
 def check_table(table: np.ndarray | None, dtypes: Iterable[str], least: int, owner: str, most: int = 31) -> np.ndarray:
-    """Return a table of weights; raise `ModelError`, which names the owner, if it is none."""
+    """Return a table of weights; raise `ModelError`, which names the owner, if the array is not one."""
     found = problem_of_table(table, dtypes, least, most)
     if table is None or found:
         raise ModelError(f"{owner}: {found}")

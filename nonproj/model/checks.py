@@ -29,10 +29,10 @@ COMPONENTS = (
 _MAX_EPOCHS, _MAX_RECORDS = 100_000, 1000
 
 DONE = "done"
-"""In the metadata of a checkpoint, the components that it has; its arrays are checked when it is resumed."""
+"""Key of a checkpoint's components in its metadata; its arrays are checked when it is resumed."""
 
 UNFINISHED = "unfinished"
-"""In a checkpoint, the name of the state of a component that has not completed its epochs."""
+"""Name of the state of a component that has not completed its epochs, in a checkpoint."""
 
 
 Header = Mapping[str, Any]

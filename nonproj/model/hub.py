@@ -1,7 +1,7 @@
 """Models on the Hugging Face Hub, by names such as ``hf:owner/name`` or ``hf:owner/name@revision``.
 
 A repository contains its model as `FILE`.  The package huggingface_hub downloads it once into its own cache; with the
-environment variable ``HF_HUB_OFFLINE=1``, only what is there is used.
+environment variable ``HF_HUB_OFFLINE=1``, only cached models are used.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def from_hub(name: str) -> Path:
     Raises
     ------
     ModelError
-        The name is malformed, huggingface_hub is not installed, the file cannot be had, or its SHA-256 is not the one
-        that the Hub stated.
+        The name is malformed, huggingface_hub is not installed, or the file cannot be downloaded or has a SHA-256 other
+        than the Hub stated.
 
     Examples
     --------
@@ -77,13 +77,13 @@ def from_hub(name: str) -> Path:
 def check_digest(name: str, path: Path) -> None:
     """Raise unless a file of the cache has the SHA-256 that the Hub stated.
 
-    The cache of huggingface_hub is a folder of links to files, which are named by what the Hub stated: the SHA-256 of
-    a large file, or another digest of a small one, which is not checked.  Without links, no file is checked.
+    The cache of huggingface_hub is a folder of links to files, which are named by the Hub's digest: the SHA-256 of a
+    large file, or another digest of a small one, which is not checked.  Without links, no file is checked.
 
     Raises
     ------
     ModelError
-        The file has another one.
+        The file has another SHA-256.
     """
     stated = path.resolve().name
     if not _SHA256.fullmatch(stated):

@@ -28,7 +28,7 @@ OWN = "nonproj"
 """Name of the package that contains nonproj's own models."""
 
 DEFAULT = "english"
-"""The one of nonproj's own models that parses if none is named, whatever packages are installed."""
+"""Name of nonproj's own model that parses if none is named, whatever packages are installed."""
 
 VARIABLE = "NONPROJ_MODEL"
 """The environment variable that names another default: a file, or the name of an installed model."""
@@ -93,7 +93,7 @@ def installed(name: str | None = None) -> list[InstalledModel]:
 def located(model: str | os.PathLike[str]) -> Path:
     """Return the file of a model: an existing file, the file of the installed model of this name, or one on the Hub.
 
-    The name of nonproj's own model means that of a package which has the same name.
+    A package whose model has the name of nonproj's own takes precedence.
 
     Parameters
     ----------
@@ -104,8 +104,8 @@ def located(model: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ModelError
-        A name is that of no installed model, of several ones, or of an installed model and a file; or the model cannot
-        be had from the Hub.
+        The name fits no installed model, several, or an installed model and a file; or the model cannot be downloaded
+        from the Hub.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def default() -> Path:
 
 
 def announced_default() -> Path:
-    """Return the result of `default`, and say once in a process, as a warning in the log, which model it is."""
+    """Return the result of `default`, and name the model in a warning in the log, once in a process."""
     path = default()
     named, others = os.environ.get(VARIABLE), {each.name for each in installed() if each.package != OWN}
     if named:

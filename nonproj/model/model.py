@@ -54,7 +54,7 @@ class Model:
     weights : dict of str to ndarray
         The tables ``parser``, ``pruner`` and ``labeler``, their sizes powers of two: float32, or int16 to be multiplied
         by the scales in ``meta["scale"]``.  Models that score labels with the arcs have `LABEL_LINES` too
-        (`nonproj.scoring.labels.AllowedLabels`), and all but those of before `LABEL_PLACES`
+        (`nonproj.scoring.labels.AllowedLabels`), and all but older ones `LABEL_PLACES`
         (`nonproj.scoring.labels.forbid_misplaced`).  A checkpoint has other arrays.
     meta : dict
         Training history; JSON values only.
@@ -89,7 +89,7 @@ class Model:
         return nested(self.components, self.weights, name)
 
     def loaded(self, kind: type[_S], *context: Any) -> _S | None:
-        """Return the component of a kind, None if the model has none; raise `ModelError` if its state is unsound.
+        """Return the component of a kind, None if the model has none; raise `ModelError` if its state is invalid.
 
         See `nonproj.linear.state.load`.
         """
@@ -169,7 +169,7 @@ class Model:
 
     @cached_property
     def sha256(self) -> str:
-        """SHA-256 of the file that the model was read from, or else of the one that `save` would write."""
+        """SHA-256 of the file from which the model was read, or else of the file that `save` would write."""
         if self.path is None:
             return hashlib.sha256(self.to_bytes()).hexdigest()
         try:

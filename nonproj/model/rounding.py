@@ -31,7 +31,7 @@ STEPS = {
 WORDS = "network.words"
 
 WORD_STEPS = (1.25, 0.2)
-"""The step of this table where its rows are vectors for heads and modifiers, and where layers over words in context
+"""The step of the table of words if its rows are vectors for heads and modifiers, and if layers over words in context
 read them, for which low bits matter."""
 
 DEAD = 0.8

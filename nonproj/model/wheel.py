@@ -20,7 +20,7 @@ from nonproj.io.temporary import replacing
 from nonproj.model.installed import GROUP, SUFFIX
 
 PREFIX = "nonproj-model-"
-"""The name of a package is this and the model's name."""
+"""Beginning of the name of a model's package, before the model's name."""
 
 _VERSION = re.compile(r"\d+(?:\.\d+)*(?:(?:a|b|rc)\d+)?(?:\.post\d+)?(?:\.dev\d+)?(?:\+[a-z0-9]+(?:\.[a-z0-9]+)*)?")
 _TIME = (1980, 1, 1, 0, 0, 0)

@@ -9,7 +9,7 @@ own; scores are products with the output weights.
 - `context`: recurrent layers over words in context, rounded to 8 bits, as a model has them
 - `context_learning`: these layers in training
 - `projection`: rows of words with pretrained vectors, which are products with a matrix
-- `products`, `exponentials`: what training computes with matrices, the same on every processor
+- `products`, `exponentials`: matrix products and exponentials of training, the same on every processor
 - `training`: the forward and the backward pass from rows to hidden layers, and the loss of a choice among classes
 - `learner`: the training of all networks: epochs, steps, learning rates, and the mean of weights
 - `hyperparameters`: sizes, learning rates and dropout of all networks

@@ -1,10 +1,10 @@
 """Recurrent layers over words in context: gated recurrences over the words of a sentence.
 
 A word has a vector, the sum of its rows.  Each layer adds to it the outputs of quasi-recurrent units (Bradbury et al.
-2017).  A unit has three products with the vectors of the word and the two beside it: the word's own part of
-a cell, how much remains of the cell of the word before, and how much of the cell is added.  Half of the units run from
-left to right and half from right to left, so a vector depends on the whole sentence, and nearly all of the work is in
-products of matrices.  A last matrix gives what is added to the sums of a network's hidden layer.
+2017).  A unit has three products with the vectors of the word and its two neighbours: the candidate value of the cell,
+the gate of the previous word's cell, and the gate of the output.  Half of the units run from left to right and half
+from right to left, so a vector depends on the whole sentence, and nearly all of the work is in products of matrices.  A
+last matrix gives the terms that are added to a network's hidden layer.
 
 Weights are integers of 8 bits, and so are the factors of a word's vector in a product, relative to the largest of them.
 Their sums of products are exact in float32, in any order; all else is computed number by number, by the four operations
@@ -79,7 +79,7 @@ class ContextWeights(NamedTuple):
     output : ndarray of shape (E, S), float32
         Integers.
     factors : ndarray of shape (S,), float32
-        By which the products of the output are multiplied.
+        Factors of the products of the output.
     unit : ndarray of shape (1,), float32
         The scale of vectors that are integers.
     """
@@ -92,7 +92,7 @@ class ContextWeights(NamedTuple):
     unit: np.ndarray
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays from which `check_context` makes the same."""
+        """Return the arrays from which `check_context` restores these weights."""
         small = self._replace(hidden=self.hidden.astype(np.int16), output=self.output.astype(np.int16))
         return dict(zip(CONTEXT, small, strict=True))
 
@@ -162,7 +162,7 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "t
 
 
 def _blocks(sentences: Sentences) -> Iterator[Sentences]:
-    """Yield the sentences in blocks of at least `_BLOCK` nodes, but for the last."""
+    """Yield the sentences in blocks of at least `_BLOCK` nodes, except the last."""
     first, end = sentences
     block = (end - first).cumsum() // _BLOCK
     cuts = np.flatnonzero(np.diff(block)) + 1
@@ -284,7 +284,7 @@ def neighbours(first: int, end: int, side: int, step: int) -> tuple[int, int]:
 
 @kernel
 def _gate(x: np.float32) -> np.float32:
-    """Return the logistic function of a number, but for 0.00005: a continued fraction of the hyperbolic tangent.
+    """Return the logistic function of a number within 0.00005: a continued fraction of the hyperbolic tangent.
 
     Its operations are those of every processor, while libraries round exponentials in different ways.
     """

@@ -22,11 +22,11 @@ class ContextPass(NamedTuple):
     sentences : tuple of two ndarrays, int32
         The first node and the end of each.
     inputs : list of ndarray of shape (N, 3 * E), float32
-        Inputs of each layer, without what is left out.
+        Inputs of each layer, after dropout.
     products, gates, cells : list of ndarray, float32
         Results of each layer; see `nonproj.networks.context.run_layer`.
     factors : ndarray of shape (L, E) or (L, N, E), float32
-        Dropout factors of each layer's inputs: 0 for what is left out.
+        Dropout factors of each layer's inputs: 0 for dropped ones.
     vectors : ndarray of shape (N, E), float32
         After the last layer.
     """
@@ -50,7 +50,7 @@ class ContextLayers:
     n_sums : int
         The number S of sums of a word.
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
 
     Attributes
     ----------
@@ -67,12 +67,12 @@ class ContextLayers:
         self.tables.append(draw_weights(rng, (width, n_sums), hyperparameters.deviation))
 
     def draw(self, *shape: int) -> np.ndarray:
-        """Return factors of the inputs of each layer, float32[L, ..., E]: 0 for what is left out."""
+        """Return dropout factors of the inputs of each layer, float32[L, ..., E]."""
         width, kept = self.tables[-1].shape[0], np.float32(1.0 - self._dropout)
         return (self._rng.random((self._layers, *shape, width), np.float32) < kept) / kept
 
     def forward(self, vectors: np.ndarray, sentences: Sentences, factors: np.ndarray) -> tuple[np.ndarray, ContextPass]:
-        """Return the sums of the words of some sentences, float32[N, S], and what `backward` needs.
+        """Return the sums of the words of some sentences, float32[N, S], and the results that `backward` needs.
 
         Parameters
         ----------

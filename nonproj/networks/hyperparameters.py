@@ -20,7 +20,7 @@ class Hyperparameters:
     width : int
         Numbers in the vector of a word.
     hidden : int
-        Hidden units of what is scored.
+        Hidden units of a scored item.
     layers : int
         Recurrent layers over words in context.  Without them, the vector of a word consists of one for heads and one
         for modifiers, each with a learning rate of its own.
@@ -29,8 +29,8 @@ class Hyperparameters:
     row_rate : float
         Learning rate of rows, by AdaGrad (Duchi, Hazan and Singer 2011).
     row_dropout, lexical_dropout : float
-        Dropout probabilities (Srivastava et al. 2014) of the rows of a word, and of those of its form, without which
-        a network learns what to do with an unknown word.
+        Dropout probabilities (Srivastava et al. 2014) of the rows of a word, and of those of its form: without these a
+        network learns to score unknown words.
     min_count : int
         Rarer strings have no row.
     row_deviation : float
@@ -42,9 +42,9 @@ class Hyperparameters:
     rate : float
         Learning rate of dense tables, by Adam (Kingma and Ba 2015).
     last_rate : float
-        Share of it at the end of training.
+        Share of this rate at the end of training.
     warm_up : int
-        Number of steps in which it rises from 0.
+        Number of steps in which this rate rises from 0.
     projection_rate : float
         Learning rate of the matrix that projects pretrained vectors, by AdaGrad.
     deviation : float
@@ -52,7 +52,7 @@ class Hyperparameters:
     unit_dropout, context_dropout : float
         Dropout probabilities of hidden units, and of the inputs of each layer over words in context.
     averaged : bool
-        Whether the network is the mean of those after the epochs of the second half, or the last one.
+        Whether the network is the mean over the epochs of the second half, rather than the last one.
     min_steps, max_factor : int
         Small treebanks are trained for more epochs, up to this number of steps and this factor.
     """

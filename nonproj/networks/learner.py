@@ -54,7 +54,7 @@ class TrainableNetwork(Protocol):
     dense: list[np.ndarray]
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of the examples with these numbers, of whose inputs some are left out at random."""
+        """Return the gradient of the examples with these numbers, with dropout of inputs."""
 
 
 class Learner:

@@ -1,6 +1,6 @@
 """Products of matrices in training: sums in one order, fused multiplications and additions, on every processor.
 
-BLAS adds in an order of its own for each kind of processor, so that each would train another model.
+BLAS adds in an order of its own for each kind of processor, so the trained model would depend on it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _write_uncompiled(
 
 
 def _tile(context: Any, left: Any, left_row: Any, left_column: Any, columns: Any, found: Any, width: Any) -> Any:
-    """Return the type and the code of `_write_tile`, as numba wants them."""
+    """Return the type and the code of `_write_tile`, in numba's form for intrinsics."""
     number, index = ir.FloatType(), ir.IntType(64)
     vector = ir.VectorType(number, _LANES)
     zero, undefined = ir.Constant(vector, [0.0] * _LANES), ir.Constant(vector, ir.Undefined)

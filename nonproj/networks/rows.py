@@ -13,7 +13,7 @@ from nonproj.types import Float32s, Int16s, Int32s, Int64s
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix: the rows of a table of which each of M items, such as a word, is the sum.
+    """A sparse matrix: the rows of a table whose sum is each of M items, such as a word.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class SparseRows(NamedTuple):
         The rows of item ``i`` are ``row[start[i]:start[i + 1]]``.
     row : ndarray of shape (n,), int32
     factor : ndarray of shape (n,), float32, or None
-        By which each row is multiplied, 0 for one that is left out.  None, outside training, if all are 1.
+        Factor of each row, 0 for one that is left out.  None, outside training, if all are 1.
     """
 
     start: np.ndarray
@@ -30,7 +30,7 @@ class SparseRows(NamedTuple):
 
     @classmethod
     def of_table(cls, rows: np.ndarray) -> SparseRows:
-        """Return items with equally many rows, int[M, n], without factors other than 1.
+        """Return items with ``n`` rows each, int[M, n], and factors of 1.
 
         Examples
         --------
@@ -54,7 +54,7 @@ class SparseRows(NamedTuple):
 
 
 def sum_rows(rows: SparseRows, table: np.ndarray) -> np.ndarray:
-    """Return the sum of each item's rows: int32, and exact, if the table is int16 and there are no factors; or float32.
+    """Return the sum of each item's rows: exact int32 if the table is int16 and there are no factors, else float32.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class AdaGrad:
     first : float
         Initial value of the sums of squared gradients.
     pieces : int
-        A row consists of this number of equal pieces, each with a sum of its own.
+        Number of equal pieces of a row, each with a sum of its own.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class AdaGrad:
         self.table, self.rate, self.squares = table, rate, np.full((len(table), pieces), first, np.float32)
 
     def step(self, gradient: RowGradient, factor: float = 1.0) -> None:
-        """Follow the gradients of sums of rows: each item moves its rows in turn, by the gradient times their factors.
+        """Step along the gradients of sums of rows: each item moves its rows, by the gradient times their factors.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class AdaGrad:
 
     @cached_property
     def _each(self) -> SparseRows:
-        """Rows, each of which is an item."""
+        """Items of a single row each: item ``i`` is row ``i``."""
         return SparseRows.of_table(np.arange(len(self.table))[:, None])
 
 
@@ -149,7 +149,7 @@ def add_rows(
 ) -> None:
     """Add the rows of each item, as `SparseRows` has them, to its sum.
 
-    What the innermost loops need is read before them, so that they are vectorised.
+    Values for the innermost loops are read before them, so that they are vectorised.
     """
     width = table.shape[1]
     for i in range(sums.shape[0]):

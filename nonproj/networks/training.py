@@ -14,7 +14,7 @@ from nonproj.networks.projection import Projection
 from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, spread_rows, sum_rows
 
 LEAST = 1e-9
-"""Smaller probabilities count as 0: products with them would become denormal numbers, which take ten times as long."""
+"""Probability below which a class counts as 0: products could become denormal numbers, which take ten times as long."""
 
 
 class NetworkInputs(NamedTuple):
@@ -28,7 +28,7 @@ class NetworkInputs(NamedTuple):
         The first word and the end of each sentence.
     items : SparseRows
         Input rows of each scored item's hidden layer, K numbers each.  First the contextual ones (or the rows of the
-        words' vectors, without layers over words in context), as many for each word, one word after the other; then the
+        words' vectors, without layers over words in context), the same number for each word, word by word; then the
         static ones, in the same order; then ``more`` of `HiddenLayers.forward`.
     vectors : ndarray of shape (N, D), float32, or None
         The pretrained vector of each word, zeros for a word without one.
@@ -100,16 +100,16 @@ class HiddenGradient(NamedTuple):
 
 
 class HiddenLayers:
-    """The layers of a network in training up to the hidden layers of what it scores.
+    """The layers of a network in training up to the hidden layers of scored items.
 
     Parameters
     ----------
     rows : AdaGrad
-        On the table, float32[R, E], of whose rows the words' vectors are sums.
+        Steps on the table, float32[R, E], whose rows sum to the words' vectors.
     context : ContextLayers, optional
         Layers over words in context; without them, words add their vectors.
     alone : ndarray of shape (E, S), float32, optional
-        By which vectors are multiplied to what words add by themselves.
+        Matrix from vectors to static input rows.
     projection : Projection, optional
         Projection of pretrained vectors, which are added to the words' vectors.
     """
@@ -124,7 +124,7 @@ class HiddenLayers:
         self.rows, self.context, self.alone, self.projection = rows, context, alone, projection
 
     def forward(self, inputs: NetworkInputs, dropout: Dropout, more: np.ndarray) -> tuple[np.ndarray, ForwardPass]:
-        """Return the hidden layer of each item, float32[M, K], and what `backward` needs.
+        """Return the hidden layer of each item, float32[M, K], and the results that `backward` needs.
 
         Parameters
         ----------
@@ -146,7 +146,7 @@ class HiddenLayers:
         return hidden, ForwardPass(inputs, vectors, passed, active, sums.size // more.shape[1], len(more))
 
     def backward(self, gradient: np.ndarray, forward: ForwardPass) -> HiddenGradient:
-        """Return the gradient of all that precedes the hidden layers, given theirs, float32[M, K], which is changed."""
+        """Return the gradient of the hidden layers' inputs, given the layers', float32[M, K], which is changed."""
         inputs, vectors, passed, active, n_sums, n_more = forward
         n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
         gradient *= active
@@ -173,7 +173,7 @@ class HiddenLayers:
 
 
 def draw_units(rng: np.random.Generator, shape: tuple[int, ...], dropped: float) -> np.ndarray:
-    """Return factors of hidden units, float32: 0 with this probability, else such that the mean is 1."""
+    """Return dropout factors of hidden units, float32: 0 with this probability, else scaled to a mean of 1."""
     found: np.ndarray = (rng.random(shape, np.float32) >= dropped) / np.float32(1.0 - dropped)
     return found
 
@@ -191,7 +191,7 @@ def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.n
     -------
     loss : float
     wrong : int
-        Items whose best class is not the gold one, those that are not learnt from among them.
+        Items whose best class is not the gold one, including those that are not learnt from.
     gradient : ndarray of shape (M, C), float32
         Gold minus probability.
     """

@@ -31,7 +31,7 @@ _SHOWN = 60  # characters of a text that ``repr`` shows
 DRAWN = 20  # sentences of a document that notebooks draw
 
 _making = threading.Lock()
-"""Held while the words of a sentence are made, so that all threads get the same ones."""
+"""Lock held while the words of a sentence are made, so that all threads get the same objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ class Word:
 
     @property
     def text(self) -> str:
-        """The form, by the name of spaCy and Stanza."""
+        """The form, under its name in spaCy and Stanza."""
         return self.form
 
     @property
     def deprel(self) -> str:
-        """The label, by the name of CoNLL-U and Stanza."""
+        """The label, under its name in CoNLL-U and Stanza."""
         return self.label
 
     @property
@@ -166,7 +166,7 @@ class ParsedSentence:
         return in_notebook(self.picture())
 
     def picture(self) -> Picture:
-        """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and the like; notebooks show it."""
+        """Return the picture of the tree, for `nonproj.pictures.svg.to_svg` and others; notebooks show it."""
         sure = self.confidence
         return picture_of(self.sentence, self.decoded.heads, self.labels, None, sure and sure.heads, self.parse.graph)
 
@@ -176,7 +176,7 @@ class ParsedSentence:
 
     @property
     def words(self) -> list[Word]:
-        """The words with all their attributes, always the same ones."""
+        """The words with all their attributes, always the same objects."""
         return list(self._made())
 
     def _made(self) -> list[Word]:
@@ -335,7 +335,7 @@ class Document:
 
     @property
     def sents(self) -> Iterator[ParsedSentence]:
-        """An iterator over the sentences, by the name of spaCy."""
+        """An iterator over the sentences, under its name in spaCy."""
         return iter(self.sentences)
 
     @property

@@ -47,7 +47,7 @@ def load(
     tags : {"missing", "all", "none"}
         Tags, features and lemmas that are predicted; see `nonproj.pipeline.parser.Parser`.
     lexicon : str, Path or UserLexicon, optional
-        What is known of words; see `nonproj.pipeline.parser.Parser`.
+        Lexicon of known words; see `nonproj.pipeline.parser.Parser`.
     **decoding
         Options of the section ``decoding`` to change, such as ``projective=True``, ``exact=False`` or ``full=True``.
 
@@ -330,7 +330,7 @@ def _checked_pair(item: Any) -> tuple[Any, Any]:
 
 
 def _sentence(tokens: Any) -> Sentence:
-    """Return the sentence of words, rows or objects."""
+    """Return a sentence of words or rows, or the sentence of a ``TokenList``."""
     if isinstance(tokens, Sentence):
         return tokens
     if isinstance(tokens, str):

@@ -1,7 +1,7 @@
 """YAML documents: texts, numbers, truth values, lists and mappings, without tags, aliases and duplicate keys.
 
-Options and templates need no more.  A tag asks for a conversion, which can fail; aliases make a short document stand
-for an endless one.  Dates are texts, and so is ``1:30``, which YAML 1.1 reads as 90.
+Options and templates need no more.  A tag asks for a conversion, which can fail; aliases let a short document stand for
+an enormous one.  Dates are texts, and so is ``1:30``, which YAML 1.1 reads as 90.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _loader() -> type[yaml.SafeLoader]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Loads values without tags, aliases and duplicate keys, of which YAML silently keeps the last."""
+        """Loads values without tags, aliases and duplicate keys; of the latter YAML silently keeps the last."""
 
         yaml_implicit_resolvers = {  # noqa: RUF012 (PyYAML's own name and type)
             first: [(tag, pattern) for tag, pattern in pairs if tag.endswith((":bool", ":null"))]

@@ -35,7 +35,7 @@ class Option:
     above, below : bool
         Whether the lower or the upper bound is exclusive.
     advanced : bool
-        Whether it merely tunes what other options choose, and may change or go in a minor version.
+        Whether it merely tunes other options, and may change or go in a minor version.
     described : str
         The allowed values in words, if they do not follow from the others.
 
@@ -119,7 +119,7 @@ class Option:
 
 
 def _number(text: str) -> float | None:
-    """Return the number that a text is, or None."""
+    """Return the number in a text, or None if it is not one."""
     try:
         return float(text)
     except ValueError:
@@ -201,7 +201,7 @@ def text(help: str) -> Any:
 
 
 class Section:
-    """Base class of frozen dataclasses of options, validated on construction; takes the section's name."""
+    """Base class of frozen dataclasses of options, validated on construction; subclasses state the ``name``."""
 
     _name: ClassVar[str] = ""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

@@ -34,13 +34,13 @@ class Arc(PartType):
         return start[0] + np.flatnonzero(keep)
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> None:
-        """Arc scores are not in the tables: decoders add them whenever an arc is chosen."""
+        """Return None: arc scores are not in the tables, because decoders add them whenever an arc is chosen."""
         return
 
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Words and codes of every arc."""
+    """Write words and codes of every arc."""
     for a in range(nodes.shape[0]):
         h, m = arcs.head[a], arcs.modifier[a]
         nodes[a, 0] = h

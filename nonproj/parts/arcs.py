@@ -62,7 +62,7 @@ def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
 
 
 def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
-    """Index the arcs ``h -> m`` where ``mask[h, m]``, bool[N, N]; the diagonal and column 0 are ignored.
+    """Index the arcs ``h -> m`` for which ``mask[h, m]``, bool[N, N]; the diagonal and column 0 are ignored.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def check_count(count: int, what: str, n_words: int) -> None:
 
 
 def filled_rows(fill: Callable[[ArcSpace, Int32s, Uint8s], None], arcs: ArcSpace, size: int, words: int) -> PartRows:
-    """Return the rows of parts, of this number of words each, that a kernel fills."""
+    """Return the rows of parts with this number of words each, filled by a kernel."""
     nodes, codes = np.empty((size, words), np.int32), np.zeros((size, 3), np.uint8)
     fill(arcs, nodes, codes)
     return PartRows(nodes, codes)

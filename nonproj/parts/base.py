@@ -65,7 +65,7 @@ class PartType(ABC):
         """
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata | None:
-        """Return the type's share of ``scores``, float64[P], as head automata; None if the scores are on arcs alone.
+        """Return the type's scores among ``scores``, float64[P], as head automata; None if they are on arcs alone.
 
         Needed for sets of part types that have no compiled automaton (`nonproj.automata.compiled.COMPILED`).
         """

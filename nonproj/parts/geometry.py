@@ -9,7 +9,7 @@ from __future__ import annotations
 from nonproj.kernels.kernel import kernel
 
 DIRECTION, DISTANCE, ORDER = 1, 2, 2
-"""Columns of `nonproj.types.PartRows.codes`; column 0 is always 0, and a part type has a distance or an order."""
+"""Columns of `nonproj.types.PartRows.codes`; column 0 is always 0, column 2 a distance or an order by part type."""
 
 
 @kernel

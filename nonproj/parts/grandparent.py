@@ -46,7 +46,7 @@ class Grandparent(PartType):
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Return words and codes of every part; the order code is that of the three words."""
+    """Write words and codes of every part; the order code is that of the three words."""
     row = 0
     for h in range(1, arcs.start.shape[0] - 1):
         for i in range(arcs.start[h], arcs.start[h + 1]):

@@ -50,7 +50,7 @@ class Grandsibling(PartType):
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Return words and codes of every part; at END the last sibling or the head replaces the modifier in the order."""
+    """Write words and codes of every part; at END the last sibling or the head replaces the modifier in the order."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
     for h in range(1, n_nodes):

@@ -64,7 +64,7 @@ def transition_counts(arcs: ArcSpace) -> Int64s:
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Words and codes of every transition; the distance is between the siblings (head and sibling at the ends)."""
+    """Write words and codes of every transition; distances are between siblings (head and sibling at the ends)."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
     for q in range(2 * n_nodes):

@@ -125,7 +125,7 @@ def check_scores(parts: PartSpace, scores: ArrayLike, finite: bool = False) -> F
     Raises
     ------
     ValueError
-        If there is not one score for each part, or ``finite`` (as decoders need for a true bound) and one is not.
+        If there is not one score for each part, or one is not finite although ``finite`` (for a valid bound) is true.
 
     Examples
     --------

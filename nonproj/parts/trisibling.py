@@ -65,7 +65,7 @@ class Trisibling(PartType):
 
 @kernel
 def _fill(arcs: ArcSpace, nodes: Int32s, codes: Uint8s) -> None:
-    """Words and codes of every triple; at START the distance is from the head, at END up to the middle one."""
+    """Write words and codes of every triple; at START the distance is from the head, at END up to the middle one."""
     n_nodes = arcs.start.shape[0] - 1
     row = 0
     for q in range(2 * n_nodes):

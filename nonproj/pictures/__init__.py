@@ -4,7 +4,7 @@
 - `layout`: positions of words, arcs and labels, such that arcs cross only if they cross in the tree
 - `fonts`: estimated widths of text
 - `svg`: scalable vector graphics; `tree.js` and `tree.css` draw the same in a page, whose colours `theme.js` changes
-- `certificate.js`: in a page, the button that opens what a certificate rests on
+- `certificate.js`: in a page, the button that opens the details of a certificate
 - `pages`: pages of one text, with joined scripts and a policy for browsers
 - `images`: PNG and PDF, from SVG
 - `tikz`: LaTeX with the package tikz-dependency

@@ -15,8 +15,8 @@ from nonproj.io.terminal import visible
 from nonproj.types import Sentence
 
 PLAIN, RIGHT, LABEL, WRONG, OTHER, ENHANCED = "plain", "right", "label", "wrong", "other", "enhanced"
-"""Kinds of arcs: of a single tree; as in the other tree; with another label there; with another head there; the arcs of
-the other tree where the two differ; and those of an enhanced graph that are not in the tree."""
+"""Kinds of arcs: of a single tree; as in the other tree; with another label there; with another head there; differing
+arcs of the other tree; and arcs of an enhanced graph that are not in the tree."""
 
 _CONFIDENCE = re.compile(r"(?:^|\|)Confidence=([01](?:\.\d*)?|\.\d+)(?:\||$)")
 
@@ -186,5 +186,5 @@ def confidence_of(sentence: Sentence) -> list[float] | None:
 
 
 def shown(column: str) -> str:
-    """Return a column as pictures show it: nothing if it is absent (``_``)."""
+    """Return a column as pictures show it: an empty string if it is absent (``_``)."""
     return "" if column == "_" else column

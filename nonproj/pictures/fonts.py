@@ -20,7 +20,7 @@ _GROUPS = {
 }
 _WIDTHS = {character: width / 1000 for width, characters in _GROUPS.items() for character in characters}
 _MARGIN = 1.16
-"""Fonts differ: the widths are those of Helvetica, and most others are wider."""
+"""Factor for other fonts: the widths are those of Helvetica, and most fonts are wider."""
 
 
 @lru_cache(maxsize=1 << 16)

@@ -124,7 +124,7 @@ def arc_path(arc: PlacedArc) -> str:
 
 
 def style_of(arc: PlacedArc) -> str:
-    """Return the name in `COLOURS` of the colour of an arc."""
+    """Return the name of an arc's colour in `COLOURS`."""
     return "cross" if arc.crosses and arc.arc.kind in (PLAIN, RIGHT) else arc.arc.kind
 
 

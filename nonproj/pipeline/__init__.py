@@ -1,10 +1,10 @@
 """From a sentence to tags, a labelled tree, its certificate and confidence.
 
-- `request`: what one call asks of a model
+- `request`: the options of one call to a model
 - `loaded`: tables and components of a model
-- `batch`: sentences, and what each stage has found for them
+- `batch`: sentences, and the results of each stage for them
 - `stages`: the stages, functions from a batch to a batch
-- `parser`: batches, their order, and sentences that fail
+- `parser`: batches, their order, and failing sentences
 - `parses`: the result for a sentence
 - `compiling`: compiles the kernels that a parser needs before its first sentence
 """

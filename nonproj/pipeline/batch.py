@@ -1,4 +1,4 @@
-"""The record that all stages of parsing share: sentences, and what each stage has found for them."""
+"""The record that all stages of parsing share: sentences, and the results of each stage for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHARED = ("loaded", "request", "joined", "known")
 class Batch(NamedTuple):
     """Sentences that pass the stages together; a stage returns a copy with its fields filled.
 
-    Fields have an entry for each sentence, unless said otherwise; those of stages that are still to come are empty.
+    Fields have an entry for each sentence, unless stated otherwise; those of later stages are empty.
 
     Attributes
     ----------

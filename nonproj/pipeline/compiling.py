@@ -70,7 +70,7 @@ def compile_for_parsing(path: str, model: Model, decoding: DecodingConfig) -> No
 
 
 def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
-    """Return the kernels whose presence in the cache shows that parsing needs no compilation, as cache keys.
+    """Return the names of kernels whose presence in the cache shows that parsing needs no compilation.
 
     Examples
     --------
@@ -112,7 +112,7 @@ import os, runpy, sys, threading
 threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
-"""Runs a module, and ends with the process that started it, whose end of the pipe then closes."""
+"""Program that runs a module, and ends with the process that started it, whose end of the pipe then closes."""
 
 
 @contextmanager

@@ -29,7 +29,7 @@ LONGEST = 10_000
 
 
 def check_model(model: object) -> None:
-    """Raise an error for the path or name of a model in the place of a model.
+    """Raise an error for the path or name of a model given in place of a model.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class LoadedModel:
 
     @LoadedOnce
     def components(self) -> list[Fitted]:
-        """The model's components that others have registered, which are applied to tagged sentences, in their order."""
+        """The model's registered user components, which are applied to tagged sentences, in their order."""
         found = (self.model.loaded(KNOWN[name]) for name in self.model.components if name in KNOWN)
         return [component for component in found if component]
 

@@ -1,4 +1,4 @@
-"""The parser: sentences pass the stages in batches, and come out in their order, those that fail with their errors."""
+"""The parser: sentences pass the stages in batches, and return in their order, failing ones with their errors."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Parser:
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
     lexicon : str, Path or UserLexicon, optional
-        What is known of words, such as a file of them (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added
-        to those of the model's lexicon, if that has one, and count for tokens that both have.
+        Lexicon of known words, such as a file (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added to those
+        of the model's lexicon, if there is one, and take precedence for tokens in both.
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class Parser:
         self.request = replace(self.request, lexicon=lexicon.over(known) if lexicon else known)
 
     def with_request(self, **changes: Any) -> Parser:
-        """Return a parser with other fields of the `Request`; the two share all loaded components."""
+        """Return a parser with some fields of the `Request` replaced; the two share all loaded components."""
         parser = copy.copy(self)
         parser.request = replace(self.request, **changes)
         vars(parser).pop("segmenter", None)
         return parser
 
     def with_stages(self, stages: Sequence[Stage]) -> Parser:
-        """Return a parser of other stages, of which the last one fills ``parses``; the two share all else."""
+        """Return a parser with other stages, the last of which fills ``parses``; the two share all else."""
         parser = copy.copy(self)
         parser.stages = tuple(stages)
         return parser
@@ -152,12 +152,12 @@ class Parser:
         until: Stage | None = None,
         results: Callable[[Batch], Iterable[Any]] = attrgetter("parses"),
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield sentences and parses as `parse_all`, with an error in the place of a parse if there is none.
+        """Yield sentences and parses as `parse_all` does, with the error in place of a parse that fails.
 
         Parameters
         ----------
         units : iterable
-            Sentences, and what else stands between them, which is yielded in its place with None.
+            Sentences, and other units between them, which are yielded in their places with None.
         batch_size : int
             As for `parse_all`.
         until : Stage, optional
@@ -199,7 +199,7 @@ class Parser:
 
 
 def batches(units: Iterable[T], size: int, pairs: float = np.inf) -> Iterator[list[T]]:
-    """Yield lists of up to ``size`` units; those of several sentences have up to ``pairs`` pairs of words, all told.
+    """Yield lists of up to ``size`` units; lists of several sentences have up to ``pairs`` pairs of words in total.
 
     Raises ``ValueError`` if ``size`` is not positive.
 
@@ -239,7 +239,7 @@ def length_error(sentence: Sentence, max_words: int) -> DataError:
 
 
 def sentence_error(sentence: Sentence, error: Exception) -> DataError:
-    """Return the error of a sentence, with its place, for one that was raised while it was parsed."""
+    """Return the error that parsing a sentence has raised, with the place of the sentence."""
     if isinstance(error, DataError):
         return error
     text = f"a sentence of {len(sentence)} words: "

@@ -1,4 +1,4 @@
-"""Requests: the options of decoding, with what the model says in place of ``auto``."""
+"""Requests: the options of decoding, with the model's values in place of ``auto``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Request:
     max_words, cut_words : int
         Maximum sentence length: longer sentences are an error, longer runs of plain text are split.
     lexicon : UserLexicon or None
-        What a user says of words, which splitter, tagger and lemmatizer obey.
+        Lexicon of the user, which splitter, tagger and lemmatizer obey.
     """
 
     tags: str
@@ -74,7 +74,7 @@ class Request:
 
 
 def request_of(model: Model, decoding: DecodingConfig, tags: str = "missing", proofs: bool = False) -> Request:
-    """Return the request that options make of a model.
+    """Return the request for parsing with a model under its options.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """The stages of parsing: functions from a `Batch` to a `Batch` with more fields; `STAGES` is the program.
 
-Another parser is another list: a stage of your own in the place of one of these, before or after it.
+Another parser is another list: a stage of your own in place of one of these, before or after it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Stage: TypeAlias = Callable[[Batch], Batch]
 
 
 def tag(batch: Batch) -> Batch:
-    """Predict the tags, features and lemmas that are asked for, then what other components predict."""
+    """Predict the tags, features and lemmas that are asked for, then apply user components."""
     loaded, request, sentences = batch.loaded, batch.request, list(batch.sentences)
     if request.tags == "none":
         return batch
@@ -156,7 +156,7 @@ def crossing_costs(batch: Batch, chosen: Sequence[int]) -> list[CrossingCosts]:
 def widen(batch: Batch) -> Batch:
     """Find the best trees over all arcs, if asked for; their certificates are about the model without pruning.
 
-    Sentences longer than `FULL_WORDS` or, third order, `FULL_WORDS_THIRD`, keep their trees over the candidate arcs.
+    Sentences longer than `FULL_WORDS` (third order: `FULL_WORDS_THIRD`) keep their trees over the candidate arcs.
     """
     if not batch.request.full:
         return batch
@@ -198,7 +198,7 @@ def label(batch: Batch) -> Batch:
 
 
 def estimate(batch: Batch) -> Batch:
-    """Estimate the probabilities that heads, labels and trees are correct, if asked for and the model can."""
+    """Estimate the probabilities that heads, labels and trees are correct, if asked for and there is a classifier."""
     if not batch.request.confidence or (classifier := batch.loaded.classifier) is None:
         return batch
     own = map(evidence, itertools.repeat(batch), range(len(batch.sentences)), itertools.repeat(classifier.limit))
@@ -252,7 +252,7 @@ def _proof(batch: Batch, i: int) -> dict[str, Any]:
 
 
 def collect(batch: Batch) -> Batch:
-    """Put the parse of each sentence together."""
+    """Assemble the parse of each sentence."""
     column, projective, parses = batch.loaded.tag_column, batch.request.options.projective, list[Parse]()
     for i, (found, arcs) in enumerate(zip(batch.found, batch.arcs, strict=True)):
         narrow = batch.pruned[i] if batch.pruned else None
@@ -285,7 +285,7 @@ def _with_graph(model: GraphModel, sentence: Sentence, parse: Parse) -> Parse:
 
 
 def demanded_labels(batch: Batch) -> dict[int, int]:
-    """Return the numbers of the labels that nodes of the joined sentences must have, as far as the model knows them."""
+    """Return the numbers of the labels that nodes of the joined sentences must have, if the model knows them."""
     numbers = {name: i for i, name in enumerate(batch.loaded.model.labels)}
     labels = [own.labels if own else {} for own in batch.constraints]
     known = [{word: numbers[name] for word, name in own.items() if name in numbers} for own in labels]

@@ -15,7 +15,7 @@
 - `crossing`: the costs of crossed arcs, by a logistic model
 - `graphs`: enhanced graphs of trees
 - `tree_labels`: the labels of the trees of a batch, the best ones of all arcs together
-- `word_rows`: the inputs of the network: which rows a word is the sum of, and their sums
+- `word_rows`: the inputs of the network: the rows of each word, and their sums
 - `network`: scores of arcs and labels by a feed-forward network
 - `encoders`: pretrained encoders, which compute vectors of words
 """

@@ -17,10 +17,10 @@ from nonproj.io.strings import CLUSTERED, check_strings, fits
 from nonproj.linear.state import Fitted, Schema
 
 PREFIXES = {"cluster": None, "cluster6": 6, "cluster4": 4}
-"""Attributes of a word: the bit string of its cluster, or the first bits of it."""
+"""Cluster attributes of a word: all bits of the cluster's bit string (None), or this number of the first ones."""
 
 MAX_BITS = 64
-"""The longest bit string."""
+"""Maximum length of a bit string."""
 
 
 class Clusters(Fitted):
@@ -67,7 +67,7 @@ class Clusters(Fitted):
         Raises
         ------
         DataError
-            A line is not of this form, or its word was there before.
+            A line is not of this form, or repeats a word.
         FileError
             The file cannot be read or is empty.
         """
@@ -94,7 +94,7 @@ class Clusters(Fitted):
         return cls(strings)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays, from which `from_state` makes the same clusters."""
+        """Return JSON values and arrays from which `from_state` restores the clusters."""
         text = "\n".join(f"{bits}\t{word}" for word, bits in self._strings.items())
         return {"words": len(self)}, {"text": np.frombuffer(text.encode(), np.uint8)}
 

@@ -1,4 +1,4 @@
-"""Costs of crossed arcs, from the probability that an arc is crossed where it is in a tree.
+"""Costs of crossed arcs, from the probability that an arc of a tree is crossed.
 
 A logistic model of the templates in ``crossing.yaml`` gives the probability, by the words and the label of an arc.  An
 arc costs nothing where it is often crossed, and more the less likely that is.
@@ -23,7 +23,7 @@ from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s, PartRows
 
 FREE = 2.5
-"""Negative logarithm of a probability, 8 %; arcs that are crossed as often cost nothing."""
+"""Negative logarithm of a probability, 8 %; arcs that are crossed at least as often cost nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class CrossingScorer(Fitted):
     Attributes
     ----------
     weights : ndarray, int16
-        A table of them, whose size is a power of two.
+        The weight table, whose size is a power of two.
     scale : float
         Factor of their sums.
     unit : float
@@ -60,7 +60,7 @@ class CrossingScorer(Fitted):
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> CrossingScorer:
-        """Return the model of a state; raise `ModelError` if it is unsound."""
+        """Return the model of a state; raise `ModelError` if it is invalid."""
         table = check_table(arrays["weights"], ("int16",), LABEL_BITS + CODE_BITS, "the weights of crossed arcs")
         if not (0.0 < values["scale"] < 1e30 and 0.0 <= values["unit"] < 1e30):
             raise ModelError("the scale or the unit of the costs of crossed arcs is out of its range")

@@ -1,7 +1,7 @@
-"""Enhanced graphs of trees: which arcs are possible, by their paths in the tree, their labels, and which are right.
+"""Enhanced graphs of trees: the possible arcs, by their paths in the tree, their labels, and a classifier of both.
 
 A path is the labels of the arcs between the ends of an enhanced arc, ``^`` up and ``v`` down, as in ``^conj ^obl``.  A
-template makes a label of texts, joined by colons: ``0.deprel 0.case.all 0.Case`` is the label of word 0 of the path,
+template builds a label from texts, joined by colons: ``0.deprel 0.case.all 0.Case`` is the label of word 0 of the path,
 the lemmas of its words with the label ``case``, and its case.  Words are 0 for the lower end of the arc, and so on to
 the upper one; ``r`` for a relative word below the upper end, and ``n`` for the next conjunct with a conjunction;
 ``=text`` is a text itself.  A linear classifier scores the label that each template makes.
@@ -36,7 +36,7 @@ NEAREST = 16
 """Children of a node that count on each side of a word: the time of a sentence is linear in its length."""
 
 MARKERS = ("case", "mark", "cc")
-"""Labels of words whose lemmas labels may have."""
+"""Labels of words whose lemmas may be in labels of enhanced arcs."""
 
 _PATH = re.compile(rf"([\^v]\S+)( [\^v]\S+){{0,{LONGEST - 1}}}")
 _LABEL_TEMPLATE = re.compile(r"(=[^\s|]+|[0-4rn]\.\S+)( (=[^\s|]+|[0-4rn]\.\S+))*")
@@ -45,7 +45,7 @@ N_CONTEXTS = 43
 _ATTRIBUTES = [*(f"c{number}" for number in range(N_CONTEXTS)), "path", "template", "label"]
 _GRAMMAR = Grammar("graphs", ("a",), _ATTRIBUTES, (0, 0))
 _FEATURES = (("path", N_CONTEXTS), ("template", 30), ("label", 12))
-"""Second attribute of a feature, beside one of the first contexts: path and template, template, or the label itself."""
+"""Second attribute of a feature, paired with one of the first contexts: path and template, template, or the label."""
 
 _TEMPLATES = [f"a.c{number} a.{name}" for name, count in _FEATURES for number in range(count)]
 _WINDOW = window_of(compile_templates(_TEMPLATES, _GRAMMAR), _GRAMMAR)
@@ -80,7 +80,7 @@ class TreeWords:
         self._relative, self._texts = relative, dict[int, dict[str, str]]()
 
     def texts(self, word: int) -> dict[str, str]:
-        """Return the texts of a word of which labels are made, by name."""
+        """Return the texts of a word from which labels are built, by name."""
         if word not in self._texts:
             found = {"deprel": self.labels[word], "udeprel": self.labels[word].partition(":")[0]}
             for marker in MARKERS:
@@ -94,7 +94,7 @@ class TreeWords:
         return self._texts[word]
 
     def _fixed(self, word: int, texts: Sequence[str]) -> str:
-        """Return the text of a word with those of its words with the label fixed."""
+        """Return the text of a word, joined with those of its modifiers with the label ``fixed``."""
         more = [child for child in self.children[word] if self.labels[child] == "fixed"]
         return "_".join(texts[each] for each in (word, *more))
 
@@ -133,7 +133,7 @@ class TreeWords:
                     waiting.append((own.get(f"^{self.labels[last]}"), (*nodes, self.heads[last]), False))
 
     def contexts(self, nodes: Sequence[int], named: Mapping[str, int]) -> list[str]:
-        """Return the `N_CONTEXTS` texts that features of an arc are made of, given its path, general ones first."""
+        """Return the `N_CONTEXTS` texts for the features of an arc, given its path, general ones first."""
         down, up, middle, other = nodes[0], nodes[-1], nodes[1] if len(nodes) > 2 else 0, named.get("r", 0)
         order = "".join("<" if first < second else ">" for first, second in zip(nodes, nodes[1:], strict=False))
         label, above = self.texts(down)["udeprel"], max(self.heads[up], 0)
@@ -163,7 +163,7 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     nodes : tuple of int
-        Those of the path, from the lower end.
+        Nodes of the path, from the lower end.
     path : str
     named : dict of str to int
         See `TreeWords.named`.
@@ -205,11 +205,11 @@ class GraphModel(Fitted):
     paths : dict of str to list of str
         The templates of each path.
     plain : list of str
-        The labels of arcs that are in all graphs as they are in the trees.
+        The labels of tree arcs that are in all graphs unchanged.
     relative : list of str
         The lemmas of relative words.
     weights : ndarray, int16
-        The weights of the classifier, a power of two.
+        The weights of the classifier, their number a power of two.
     """
 
     name: ClassVar[str] = "graphs"
@@ -261,7 +261,7 @@ class GraphModel(Fitted):
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> GraphModel:
-        """Return the model of a state; raise `ModelError` if it is unsound."""
+        """Return the model of a state; raise `ModelError` if it is invalid."""
         owner = f"the component '{cls.name}'"
         for texts in (list(values["paths"]), values["plain"], values["relative"], *values["paths"].values()):
             check_strings(texts, SCRIPT, owner)

@@ -32,7 +32,7 @@ class PlainTemplates(NamedTuple):
     codes : ndarray, int32
         Columns of the geometric codes; each plain template is looked up once under each.
     shift : uint32
-        32 less the number of bits of the weight table's size.
+        32 minus log2 of the weight table's size.
     code_shift : uint32
         Shift of codes, as in `TemplateTable`.
     """
@@ -215,7 +215,7 @@ def change_places(listed: Places, change: Float64s, averaged: AveragedArrays) ->
 
 @kernel
 def new_block(hashed: WordHashes, size: int) -> Places:
-    """Return `Places` with room for ``size`` parts, whatever words they have."""
+    """Return `Places` that can hold ``size`` parts of any words."""
     feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
     for node in range(feat_start.shape[0] - 1):

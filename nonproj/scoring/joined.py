@@ -1,8 +1,8 @@
 """Sentences one after the other, so that a kernel is called once for all of them.
 
-To call a kernel takes microseconds, as long as some kernels take for a word.  `Tokens` are padded on both sides, so
-those of many sentences can be joined to one: a node of a sentence is the same node further on, and its START and END,
-nodes ``N`` and ``N + 1``, fall into the padding after it.
+Calling a kernel takes microseconds, as long as some kernels take for a word.  `Tokens` are padded on both sides, so
+those of many sentences can be joined to one: nodes of a sentence are shifted, and its START and END, nodes ``N`` and
+``N + 1``, fall into the padding after it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class JoinedTokens(NamedTuple):
         The nodes of a sentence are ``first[s]`` to ``end[s] - 1``, from its root to its last word; ``end[s]`` is its
         START and ``end[s] + 1`` its END.
     n_nodes : int
-        All nodes, those in the padding between sentences included.
+        Number of nodes, including the padding between sentences.
     encoded : tuple of nonproj.scoring.encoders.heads.EncodedSentence, or None
         As of `Tokens`, of each sentence.
     vectors : ndarray of shape (n_nodes, D), int8, or None
@@ -51,7 +51,7 @@ class JoinedTokens(NamedTuple):
 
 
 def join(tokens: Sequence[Tokens]) -> JoinedTokens:
-    """Join the tokens of sentences, one at least.
+    """Join the tokens of one or more sentences.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def join_heads(heads: Sequence[np.ndarray], batch: JoinedTokens) -> np.ndarray:
 
 
 def split_heads(joined: np.ndarray, batch: JoinedTokens) -> list[np.ndarray]:
-    """Return the trees, int32[N] each, that `join_heads` joined, but for the heads of roots, which are negative."""
+    """Return the trees, int32[N] each, that `join_heads` joined, except the heads of roots, which are negative."""
     return [joined[first:end] - first for first, end in zip(batch.first.tolist(), batch.end.tolist(), strict=True)]
 
 

@@ -24,7 +24,7 @@ _SPREAD = np.uint32(0x9E3779B1)  # 2**32 over the golden ratio, odd (Knuth 1998,
 
 
 class LabelledTree(NamedTuple):
-    """A tree of ``n`` words as its labeler reads it, or the trees of a batch of ``n`` words and N nodes, all told.
+    """A tree of ``n`` words as its labeler reads it, or the trees of a batch of ``n`` words and N nodes in total.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ def labelled_tree(heads: np.ndarray, batch: JoinedTokens | None = None) -> Label
 def _fill_modifiers(
     heads: Int32s, words: Int32s, order: Int32s, start: Int32s, modifiers: Int32s, first: Int32s
 ) -> int:
-    """Write the modifiers of each node, and the nodes from the roots down; return how many nodes are reached."""
+    """Write the modifiers of each node, and the nodes from the roots down; return the number of nodes reached."""
     n_nodes = heads.shape[0]
     start[:] = 0
     for m in words:
@@ -177,9 +177,9 @@ def candidate_labels(
     beam : float
         Labels that score lower than the best by more than this are left out.
     gold : ndarray of shape (n,), int64, optional
-        Labels that are always kept, in the place of the worst one if necessary.
+        Labels that are always kept, in place of the worst one if necessary.
     tree : LabelledTree, optional
-        Tree whose words the scores are of, needed for a batch.
+        Tree of the scored words, needed for a batch.
 
     Examples
     --------
@@ -254,7 +254,7 @@ class PairScorer:
     ) -> list[np.ndarray]:
         """Return the scores of the pairs of candidates, of siblings and of grandparents, float64[P, K, K] each.
 
-        Pairs of which both arcs have one candidate score 0, because they make no difference.
+        Pairs of arcs with one candidate each score 0, because they make no difference.
         """
         scores = []
         for table, rows in zip(self.tables, (tree.siblings, tree.grandparents), strict=True):
@@ -283,7 +283,7 @@ class PairScorer:
 
 @kernel
 def _line(place: np.uint32, first: int, shift: np.uint32) -> np.uint32:
-    """Return the place of the line of weights of a feature beside the first label of a pair."""
+    """Return the place of the line of weights of a feature combined with the first label of a pair."""
     return np.uint32((place ^ (np.uint32(np.uint32(first) * _SPREAD) >> shift)) & ~np.uint32(LINE - 1))
 
 

@@ -9,7 +9,7 @@ the labeler adds scores of its own, whose features see all of it.
 
 An arc needs only the lines of those labels that were seen with the tags of its words and its direction in training, and
 all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.  A label that
-only roots have, or that none has, is never that of another arc, or of a root: see `forbid_misplaced`.
+was seen only on roots, or never on them, keeps to these arcs: see `forbid_misplaced`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NEVER = -(1 << 30)
 """The score of labels that an arc cannot have."""
 
 LARGE_MARGIN = 1e6
-"""The margin of a label in the place of a larger one, or of an infinite one because there is no other label."""
+"""Maximum margin of a label; it also replaces the infinite margin of the only label."""
 
 
 TAG = "pos"
@@ -69,8 +69,8 @@ class AllowedLabels(NamedTuple):
 def label_parts(heads: np.ndarray, batch: JoinedTokens | None = None) -> PartRows:
     """Return the arcs of a tree as parts of words (h, m, g, l, r, a, z), see `nonproj.scoring.templates.LABEL_SLOTS`.
 
-    ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Words that are not there are node ``N``.
-    With a batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
+    ``heads`` is int32[N]; the ``n`` parts are in the order of the modifiers.  Absent words are node ``N``.  With a
+    batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
 
     Examples
     --------
@@ -186,9 +186,9 @@ def forbid_misplaced(
     roots : ndarray, int
         The nodes that are roots.
     places : ndarray of shape (2, n_labels), uint8
-        Labels that other arcs, and those from the root, can have.
+        Masks of the labels that other arcs, and arcs from the root, can have.
     free : ndarray of shape (n,), bool, optional
-        The arcs whose labels the caller demands, which may have any.
+        Arcs whose labels the caller demands; they may have any.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[i
     words : ndarray of shape (n,), int
         The modifier of each arc.
     demanded : mapping of int to int, optional
-        Words that must have a label, and its number.
+        From words that must have a label to its number.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[i
 
 
 def two_best(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each row's highest score, int64[n], and by how much it exceeds all others, float64[n].
+    """Return the column of each row's highest score, int64[n], and its margin over all others, float64[n].
 
     Examples
     --------
@@ -241,7 +241,7 @@ def two_best(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def _two_best(scores: Float64s | Int32s, best: Int64s, margins: Float64s) -> None:
-    """Write the number of each row's first highest score, and how much less the next one is."""
+    """Write the column of each row's first highest score, and its margin over the next one."""
     for i in range(scores.shape[0]):
         first, highest, next_highest = 0, float(scores[i, 0]), -np.inf
         for j in range(1, scores.shape[1]):

@@ -15,10 +15,10 @@ from math import log
 from nonproj.types import Sentence
 
 MINIMUM = 0.25
-"""Least mutual information of a feature and the label, given the tag, for each word that has the feature, in nats."""
+"""Minimum mutual information of a feature and the label, given the tag, for each word with the feature, in nats."""
 
 TOTAL = 0.001
-"""Least mutual information for each word of the treebank, in nats: rare features look informative by chance."""
+"""Minimum mutual information for each word of the treebank, in nats: rare features look informative by chance."""
 
 
 def informative(sentences: Iterable[Sentence], coarse: bool = False) -> frozenset[str]:
@@ -86,7 +86,7 @@ def reduce(tag: str, kept: frozenset[str]) -> str:
 
 
 def reduced(counts: Counter[str], kept: frozenset[str]) -> Counter[str]:
-    """Return how often each tag occurs with the kept features only."""
+    """Return the counts of tags with the kept features only."""
     result: Counter[str] = Counter()
     for tag, count in counts.items():
         result[reduce(tag, kept)] += count

@@ -1,11 +1,11 @@
-"""A feed-forward network for arcs and labels, beside the linear model (after Pei, Ge and Chang 2015, section 3).
+"""A feed-forward network for arcs and labels, added to the linear model (after Pei, Ge and Chang 2015, section 3).
 
 A word has a vector, the sum of the rows of its attributes and of those of the words beside it, from which layers over
 words in context (`nonproj.networks.context`) compute one as head and one as modifier; without such layers, rows consist
 of the two.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
 direction and distance, plus those of the tags between the two; the score is its product with the output weights, and
-that of a label its product with the label's.  So a word costs a few dozen rows and these layers, once, and an arc one
-product: sums over the words between are differences of two prefix sums.
+the score of a label its product with the label's weights.  So a word costs a few dozen rows and these layers, once, and
+an arc one product: sums over the words between are differences of two prefix sums.
 
 Parsers use weights of 16 bits and sum integers, exactly; training (`nonproj.learning.network`) uses float32.
 """
@@ -67,7 +67,7 @@ class HiddenSums(NamedTuple):
     Attributes
     ----------
     word : ndarray of shape (N,), int64
-        The word that each tagged word is, see `Network.layer`.
+        The word of each tagged word, see `Network.layer`.
     roots : ndarray of shape (N,), uint8
         Whether it is a root.
     sums : ndarray of shape (N, 2 * K), int32
@@ -96,7 +96,7 @@ class Network:
     context : ContextWeights, optional
         Layers over words in context.
     projected : ProjectedVectors, optional
-        Of the vectors of words by pieces, which are among the rows of a word.
+        Projection of the vectors by pieces, which are added to the rows of a word.
     """
 
     name: ClassVar[str] = "network"
@@ -127,10 +127,10 @@ class Network:
         Parameters
         ----------
         tokens : Tokens or JoinedTokens
-            The words: the attributes of words beside a word and between two words are theirs.
+            The words, from which attributes of neighbours and of words between two others are taken.
         tagged : tuple of Tokens or JoinedTokens and ndarray of shape (N,), int, optional
-            Tagged words as if they were a sentence, and the word that each of them is; by default the words themselves.
-            Layers over words in context see the words.
+            Tagged words as if they were a sentence, and the word of each; by default the words themselves.  Layers over
+            words in context see the words.
         """
         own, word = tagged or (tokens, np.arange(tokens.n_nodes))
         word, column = np.asarray(word, np.int64), self.columns.attribute[0]
@@ -145,7 +145,7 @@ class Network:
         return HiddenSums(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: HiddenSums, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
-        """Return the score of each arc, float64[A], exact but for the rounding of the product with the factor.
+        """Return the score of each arc, float64[A], exact before the product with the factor is rounded.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Network:
         return scores
 
     def state(self, columns: Sequence[tuple[str, int]]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` makes the network; `columns_for` gave the columns."""
+        """Return JSON values and arrays from which `from_state` restores the network, given its columns."""
         arrays = dict(zip(_ARRAYS, (self.index, *self.weights), strict=True))
         scales = {"scale": float(self.scale), "label_scale": float(self.label_scale)}
         arrays |= self.context.arrays() if self.context else {}
@@ -188,7 +188,7 @@ class Network:
         Raises
         ------
         ModelError
-            If it is not one: columns, sizes and rows are checked, which the kernels rely on.
+            If columns, sizes or rows are invalid: the kernels rely on them.
         """
         columns, scales = meta["columns"], (meta["scale"], meta["label_scale"])
         if not all(map(_is_column, columns)):
@@ -222,7 +222,7 @@ class Network:
 
 
 def _is_column(column: object) -> bool:
-    """Return whether this is a pair of attribute and offset."""
+    """Return whether a JSON value is a pair of attribute and offset."""
     if type(column) is not list or [type(item) for item in column] != [str, int]:
         return False
     return -PADDING <= column[1] <= PADDING

@@ -29,12 +29,12 @@ DEVIATION = 24.0
 """The root mean square of the numbers in the rows of pieces, which have 8 bits."""
 
 PROJECTION: Arrays = {"projection": ("int32", "dimensions *")}
-"""The array of a network that projects vectors to its own rows: one in `PROJECTION_UNIT` of these."""
+"""The array of a network that projects vectors to its own rows, in units of a row's unit over `PROJECTION_UNIT`."""
 
 PROJECTION_UNIT = 256
 
 _UNIT = 1.0 / 16.0
-"""Words have several pieces, so the root mean square of the numbers in their vectors is smaller than `DEVIATION`."""
+"""Inverse of the root mean square of words' vectors, which are means of several pieces, so less than `DEVIATION`."""
 
 _UNKNOWN = -30.0
 """The score of a character that no piece has, below those of all pieces."""
@@ -101,7 +101,7 @@ class PieceVectors(Fitted):
         return found
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` makes the same vectors."""
+        """Return JSON values and arrays from which `from_state` restores the vectors."""
         text = np.frombuffer("\n".join(self.pieces).encode(), np.uint8)
         return {}, {"text": text, "scores": self.scores, "rows": self.rows.view(np.uint8)}
 
@@ -157,11 +157,11 @@ def check_projection(
     ----------
     arrays : mapping of str to ndarray
     schema : mapping
-        `PROJECTION`, or as it is named there.
+        `PROJECTION`, or the same under another name.
     table : ndarray of shape (R, E)
         The rows of the network.
     vectors : PieceVectors or None
-        Those of the model.
+        Vectors of the model.
     """
     [name] = schema
     if name not in arrays:
@@ -172,14 +172,14 @@ def check_projection(
 
 
 def rounded_projection(vectors: PieceVectors, matrix: np.ndarray, scale: float) -> ProjectedVectors:
-    """Return the projection of vectors by a matrix that was learnt, given the scale of the network's rows."""
+    """Return the projection of vectors by a learnt matrix, given the scale of the network's rows."""
     integers = np.rint(matrix.astype(np.float64) * (float(vectors.unit) * PROJECTION_UNIT / scale))
     return ProjectedVectors(vectors, integers.astype(np.int32))
 
 
 @kernel
 def _sum_pieces(codes: Uint32s, ends: Int64s, pieces: _Pieces, rows: Int8s, sums: Int32s) -> Int64s:
-    """Add the rows of the pieces of each string; return how many these are."""
+    """Add the rows of the pieces of each string; return their number."""
     size = codes.shape[0] + 1
     counts, score = np.zeros(sums.shape[0], np.int64), np.full(size, -np.inf)
     back, piece = np.empty(size, np.int64), np.empty(size, np.int64)  # of the best segmentation up to each place
@@ -211,7 +211,7 @@ def _sum_pieces(codes: Uint32s, ends: Int64s, pieces: _Pieces, rows: Int8s, sums
 
 @kernel
 def _bound(pieces: _Pieces, low: int, high: int, place: int, code: int) -> int:
-    """Return the first of some sorted pieces, all longer than ``place``, whose character there is at least this."""
+    """Return the first of some sorted pieces, all longer than ``place``, whose character there is at least ``code``."""
     while low < high:
         middle = (low + high) // 2
         if pieces.codes[pieces.ends[middle] + place] < code:

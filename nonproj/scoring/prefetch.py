@@ -21,7 +21,7 @@ def _ignore(array: Any, index: Any) -> None:
 
 
 def _prefetch(context: Any, array: Any, index: Any) -> Any:
-    """Return the type and the code of `prefetch`, as numba wants them."""
+    """Return the type and the code of `prefetch`, in numba's form for intrinsics."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Emit the instruction, and return numba's None."""

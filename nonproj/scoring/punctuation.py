@@ -1,7 +1,7 @@
 """Punctuation around each word: the brackets or quotation marks that enclose it, and the commas before it.
 
 The words within a pair of brackets or quotation marks mostly form a subtree, so few arcs cross its marks; and siblings
-in one segment behave differently from siblings on two sides of a comma.  The marks need not be beside any word of a
+in one segment behave differently from siblings on two sides of a comma.  The marks need not be next to any word of a
 part, so these are attributes of every word of the sentence.
 """
 
@@ -26,7 +26,7 @@ _SEGMENTS = [str(number) for number in range(_NUMBERS)]
 _SEPARATORS = frozenset([",", ";", ":", "-", "--", "–", "—", "،", "؛", "、", "，", "；", "："])
 
 MARKS = frozenset(_OPENED_BY) | _SEPARATORS
-"""Punctuation that the attributes depend on; without any, each word has those of a word by itself."""
+"""Punctuation that the attributes depend on; without any, each word has the attributes of a one-word sentence."""
 
 
 def enclosures(forms: Sequence[str]) -> list[str]:
@@ -38,7 +38,7 @@ def enclosures(forms: Sequence[str]) -> list[str]:
     Parameters
     ----------
     forms : sequence of str
-        The words of a sentence, marks apart.
+        The words of a sentence; marks are words of their own.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def segments(forms: Sequence[str]) -> list[str]:
 
 
 def _matched(forms: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of the two marks of each pair; two pairs are nested or apart."""
+    """Return the positions of the two marks of each pair; two pairs are nested or disjoint."""
     pairs: list[tuple[int, int]] = []
     if _OPENED_BY.keys().isdisjoint(forms):
         return pairs

@@ -36,7 +36,7 @@ from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, 
 class Features(NamedTuple):
     """The features of a sentence's parts, ready to be looked up: hashes and rows for each part type.
 
-    ``labelled`` are those of the arcs with labels, None where arcs are scored without, and ``lines`` the lines of
+    ``labelled`` are the features of labelled arcs, None if labels are not scored with them, and ``lines`` the lines of
     labels that each arc may have, None for all.  ``network`` are scores to be added to those of the arcs, float64[A].
     """
 
@@ -181,7 +181,7 @@ class Scorer:
     ) -> np.ndarray:
         """Return the score of each label of each arc, [A, n_labels], unscaled, `NEVER` for those that it cannot have.
 
-        A word whose label is demanded can have all: it may never have been seen there, or with these tags.
+        A word whose label is demanded can have any, even one unseen in its place or with its tags.
         """
         lines = self.lines.of(batch, arcs.nodes) if self.lines else None
         free = np.isin(arcs.nodes[:, 1], list(demanded)) if demanded else None

@@ -49,7 +49,7 @@ LABEL_BITS = 8
 """At most ``2 ** LABEL_BITS`` labels."""
 
 _MAX_SET_TEMPLATES = 16
-"""Templates over sets of values, at most, which bounds time and memory."""
+"""Maximum number of templates over sets of values, which bounds time and memory."""
 
 
 class TemplateTable(NamedTuple):
@@ -74,8 +74,8 @@ class TemplateTable(NamedTuple):
     codes : ndarray of int32
         Numbers of the geometrical codes; each plain template is looked up once for every code.
     code_shift : uint32
-        Bits by which codes are moved up before they are xor-ed onto a place: none, but `LABEL_BITS` for labels, whose
-        own numbers take the lowest bits.
+        Bits by which codes are shifted up before they are xor-ed onto a place: 0, or `LABEL_BITS` for labels, whose own
+        numbers take the lowest bits.
     """
 
     salt: np.ndarray
@@ -105,7 +105,7 @@ def codes_of(part: str) -> tuple[str, ...]:
 def template_files(
     parts: str | Sequence[str], labelled: bool = False, pairs: bool = False, crossing: bool = False
 ) -> dict[str, str]:
-    """Return the template files of a set of part types, and which part type, or ``label``, each is about.
+    """Return the template files of a set of part types, and the part type of each, or ``label``.
 
     ``labelled`` says whether labels are scored with the arcs, ``pairs`` whether pairs of labels are scored, and
     ``crossing`` whether labelled arcs have costs where they are crossed.
@@ -133,7 +133,7 @@ def grammar_of(part: str) -> Grammar:
 
 
 def _problem(part: str, terms: Sequence[Term], text: str) -> str | None:
-    """Return why terms do not fit together: kernels go through one set of values, and the rest would be left out."""
+    """Return why terms do not fit together, or None: kernels loop over one set of values, and would ignore others."""
     between = sum(term.slot == "between" for term in terms)
     owners = [term.slot for term in terms if term.attribute == FEAT]
     if any(term.attribute == FEAT and (term.offset or term.slot not in ("h", "m")) for term in terms):
@@ -167,7 +167,7 @@ def attributes_of(files: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _kind(terms: Sequence[Term]) -> int:
-    """0 plain, 1 over the words between, 2 over single morphological features."""
+    """Return the kind of a template: 0 plain, 1 over the words between, 2 over single morphological features."""
     if any(term.attribute == FEAT for term in terms):
         return 2
     return int(any(term.slot == "between" for term in terms))
@@ -218,7 +218,7 @@ def load_templates(
     ----------
     folder : str or Path, optional
         Holds a file for each part type, such as ``arc.yaml``, and ``pruner.yaml`` and ``label.yaml``, each with
-        ``part``, ``codes`` and ``templates``, and perhaps ``clusters``, more templates.  By default the folder that
+        ``part``, ``codes`` and ``templates``, and optionally ``clusters``, more templates.  By default the folder that
         comes with the program.
     parts : str or sequence of str
         As for `nonproj.parts.registry.part_set`.
@@ -238,7 +238,7 @@ def load_templates(
     Raises
     ------
     ConfigError
-        If a file is missing or no YAML, or has an unknown key, code or template; it names the file.
+        If a file is missing or not YAML, or has an unknown key, code or template; the message names the file.
 
     Examples
     --------

@@ -29,14 +29,14 @@ Table: TypeAlias = "tuple[np.ndarray, float]"
 
 
 MOST = 6
-"""Candidate labels of an arc."""
+"""Maximum number of candidate labels of an arc."""
 
 LABEL_MARGIN = 40.0
 """The margin of the labeler, and of labels that are scored with the arcs: the unit in which other models' scores of
 labels are added.  A margin of 100 gained nothing (``research/history.md``)."""
 
 BEAM = 3.0
-"""Beam: candidate labels score less than the best one by at most this multiple of the labeler's margin."""
+"""Maximum loss of a candidate label relative to the best one, in units of the labeler's margin."""
 
 _NO_MARGINS = np.empty(0)
 
@@ -85,7 +85,7 @@ class TreeLabeler:
         Parameters
         ----------
         batch : JoinedTokens
-            Batch of sentences of ``n`` words, all told.
+            Batch of sentences with ``n`` words in total.
         trees : ndarray, int32
             From `nonproj.scoring.joined.join_heads`.
         known : LabelScores, optional
@@ -139,7 +139,7 @@ class TreeLabeler:
         -------
         list of tuple of ndarray
             For each sentence the number of each arc's label in the best labelling, int64[n], and its margin,
-            float64[n]: by how much less the best labelling scores that has another label there.
+            float64[n]: the difference to the score of the best labelling with another label there.
         """
         trees = join_heads(heads, batch)
         scores = self.scores(batch, trees, known, demanded)
@@ -198,7 +198,7 @@ def decode_labels(
     pairs : sequence of ndarray of shape (P, K, K), float64
         The scores of the pairs of siblings and of grandparents, from `nonproj.scoring.label_pairs.PairScorer.score`.
     margins : ndarray of shape (n,), float64, optional
-        Overwritten, where a word has several candidates, by how much less the best labelling with another one scores.
+        Overwritten, where a word has several candidates, by the loss of the best labelling with another one.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class LabelChart(NamedTuple):
     inside : ndarray of shape (N, K), float64
         The score of the best labelling of the words below a node, and of its own label, for each of its labels.
     forward : ndarray of shape (N, K, K), float64
-        ``forward[m, a, b]``: the same of ``m`` with label ``b``, of its siblings to the left, and of their pairs, if
+        ``forward[m, a, b]``: the best score of ``m`` with label ``b``, its siblings to the left, and their pairs, if
         the head has label ``a``.
     """
 
@@ -318,7 +318,7 @@ def _fill_margins(
     chosen: Int64s,
     margins: Float64s,
 ) -> None:
-    """Write how much less the best labelling with another label of each word scores."""
+    """Write the loss of the best labelling with another label of each word."""
     heads, words, order, start, modifiers, first, _, _ = tree
     (_, counts, own), (inside, forward), most = found, chart, chart.inside.shape[1]
     best = np.full(inside.shape, -np.inf)  # of the labellings with each label of each node

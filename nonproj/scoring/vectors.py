@@ -1,4 +1,4 @@
-"""Word vectors: points for words, learnt from text without annotation (Mikolov et al. 2013; Pennington et al. 2014).
+"""Word vectors, learnt from text without annotation (Mikolov et al. 2013; Pennington et al. 2014).
 
 Words that occur in similar contexts have vectors that are near each other, so what a network learns about the words of
 a treebank holds for words that the treebank lacks.  Networks learn a projection of them in training; a model keeps the
@@ -23,7 +23,7 @@ from nonproj.errors import DataError, FileError, ModelError
 from nonproj.io.strings import VOCABULARY, WORD, check_strings, fits
 
 VECTOR = "vector"
-"""The attribute of a word that numbers its vector: that of its form, or else of its lower-cased form."""
+"""The attribute of a word with the number of its vector: of its form, or else of its lower-cased form."""
 
 MOST_DIMENSIONS = 2_000
 

@@ -41,7 +41,7 @@ MAX_FEATURES = 32
 memory, and words of natural languages have fewer (at most 17 in the Basque treebank)."""
 
 MOST_TAGS, LEAST_WORDS = 30, 600
-"""Limits of fine tags: more tags than this, with fewer training words for each, are too many to learn from."""
+"""Limits of fine tags: more tags than the first, with fewer training words per tag than the second, are too many."""
 
 _CACHED_WORDS = 200_000
 _FIRST = itemgetter(0)
@@ -72,7 +72,7 @@ class Tokens(NamedTuple):
 
     @property
     def n_nodes(self) -> int:
-        """N, the root included."""
+        """Number N of nodes, the root included."""
         return self.feat_start.shape[0] - 1
 
 
@@ -106,15 +106,15 @@ ATTRIBUTES: dict[str, Callable[[str, str, str, str, str], Any]] = {
 } | dict.fromkeys(PREFIXES, lambda form, lemma, cpos, pos, feats: None)
 """Attributes of a word that templates may name, as functions of its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS.
 
-An absent lemma is the lower-cased form, an absent fine tag the coarse one.  Of a tuple, the first string counts that is
-in the vocabulary: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
+An absent lemma is the lower-cased form, an absent fine tag the coarse one.  In a tuple, the first string in the
+vocabulary counts: ``key`` is the word itself if it is common, as conjunctions and commas are, and else its tag, and
 ``vector`` the word, or it in lower case, if there is a vector for it.  ``morph`` is ``tag`` without the features that
 are not informative about a word's label, see `nonproj.scoring.morphology`.  ``enclosure`` and ``segment`` depend on the
 whole sentence, see `nonproj.scoring.punctuation`; here they are those of a word by itself.  The bit strings of clusters
 depend on the model, see `nonproj.scoring.clusters`; here a word has none, and is unknown."""
 
 _COMMON = 1000
-"""A word is common if at least one training word in this number is this word."""
+"""A word is common if its share of the training words is at least one in this number."""
 
 MORPH = "morph"
 """The attribute whose features are chosen in training."""
@@ -134,8 +134,8 @@ def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
     """Return whether CPOSTAG (UPOS) is more useful to templates than POSTAG (XPOS).
 
     Positional tags, such as ``n-s---mn-``, repeat FEATS.  Most templates name ``pos``, and most of its tags would be
-    too rare.  Fine tags that are no more than the coarse ones are not finer.  Where CPOSTAG is absent, nothing could
-    take the place of fine tags.
+    too rare.  Fine tags are not finer if they are no more than the coarse ones.  Where CPOSTAG is absent, nothing can
+    replace fine tags.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class TokenEncoder:
     vocabularies : dict of str to list of str
         The known strings of each attribute, in the order of their numbers (from `FIRST`).
     clusters : Clusters, optional
-        Without them words are in no cluster.
+        Word clusters; without them words are in no cluster.
     coarse : bool
         Ignore the column POSTAG (XPOS), see `prefer_coarse`.
     pieces : PieceVectors, optional
@@ -232,8 +232,8 @@ class TokenEncoder:
         Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order; with
         `PieceVectors`, all words have vectors, without numbers.
 
-        The strings of an encoder that is ``known`` come first, so that all that it encodes has the same numbers: of
-        alternatives, only the last strings are added, and features are as informative as it takes them to be.
+        The strings of a ``known`` encoder come first and keep their numbers: of alternatives, only the last strings are
+        added, and the informative features are those of that encoder.
         """
         words = Counter(_columns(row, coarse) for sentence in sentences for row in sentence.rows)
         vocabularies = {}
@@ -307,9 +307,9 @@ def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Cluster
 
 
 def _alternatives(counts: Counter[Any], common: int | None) -> Counter[Any]:
-    """Return how often each string occurs; of tuples, all last strings, and of the others those that are common.
+    """Return the counts of strings; of tuples, all last strings, and those others that are common.
 
-    These are at least one word in ``common``; None for no such strings.
+    These are at least one word in ``common``; with None, no others are counted.
     """
     if not any(isinstance(value, tuple) for value in counts):
         return counts
@@ -326,7 +326,7 @@ def _alternatives(counts: Counter[Any], common: int | None) -> Counter[Any]:
 def _known(counts: Counter[Any], rare: int) -> list[str]:
     """Return the strings that occur at least ``rare`` times, by decreasing frequency, then alphabetically.
 
-    What no model file may have, such as a control character in a form, remains unknown.
+    Strings that no model file may have, such as a form with a control character, remain unknown.
     """
     frequent = [(s, count) for s, count in counts.items() if s is not None and count >= rare and fits(s, VOCABULARY)]
     return [s for s, _ in sorted(frequent, key=lambda item: (-item[1], item[0]))][: VOCABULARY.most]

@@ -1,4 +1,4 @@
-"""The inputs of the network over arcs: for each word the rows of its attributes and those of the words beside it."""
+"""The inputs of the network over arcs: for each word the rows of its attributes and of its neighbours' attributes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
 from nonproj.types import Int16s, Int32s, Int64s, Uint8s
 
 REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2, VECTOR: 0}
-"""The attributes that are looked up, and up to which distance in the words beside a word: 0 is the word alone."""
+"""The attributes that are looked up, and the maximum distance of neighbours for which they are: 0 is the word alone."""
 
 BETWEEN = "pos"
 """The attribute of the words between head and modifier."""
@@ -34,7 +34,7 @@ class IndexColumns(NamedTuple):
     size : int
         Entries of the index.
     between : int
-        Number of the attribute `BETWEEN`, or of the first attribute if there is no such.
+        Number of the attribute `BETWEEN`, or else of the first attribute.
     """
 
     attribute: np.ndarray
@@ -46,7 +46,7 @@ class IndexColumns(NamedTuple):
 
     @classmethod
     def of(cls, vocabularies: Mapping[str, Sequence[str]], columns: Sequence[tuple[str, int]]) -> IndexColumns:
-        """Return where the rows of these columns, of attribute and offset, are found."""
+        """Return the index of the rows of these columns, pairs of attribute and offset."""
         attributes = [name for name in vocabularies if name != FEAT]
         sizes = [FIRST + len(vocabularies[name]) for name, _ in columns]
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
@@ -118,7 +118,7 @@ def sums_before(columns: IndexColumns, table: np.ndarray, tokens: Tokens | Joine
 
 
 class _Words(NamedTuple):
-    """Words to look up: their columns of `Tokens`, the attributes of the words beside them, and their numbers."""
+    """Words to look up: their columns of `Tokens`, the attributes of their neighbours, and their numbers."""
 
     atoms: np.ndarray
     feat_start: np.ndarray
@@ -128,7 +128,7 @@ class _Words(NamedTuple):
 
 
 def _words(tokens: Tokens | JoinedTokens, tagged: tuple[Tokens | JoinedTokens, np.ndarray] | None = None) -> _Words:
-    """Return the words, or tagged words between them."""
+    """Return the words to look up: those of the sentence, or tagged words, with neighbours from the sentence."""
     own, word = tagged or (tokens, np.arange(tokens.n_nodes))
     return _Words(own.atoms, own.feat_start, own.feat, tokens.atoms, word)
 
@@ -144,7 +144,7 @@ def _sum_words(columns: IndexColumns, index: Int32s, words: _Words, table: Int16
 
 @kernel
 def _find_rows(columns: IndexColumns, index: Int32s, words: _Words, dropped: Uint8s | None) -> tuple[Int64s, Int32s]:
-    """Return where the rows of each word begin, and the rows of its attributes, those beside it, and its features."""
+    """Return the first row of each word, and the rows of its own and its neighbours' attributes, and its features."""
     attribute, offset, begin = columns.attribute, columns.offset, columns.start
     own, first, feat, beside, word = words
     n_columns, count = attribute.shape[0], 0

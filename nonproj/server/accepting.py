@@ -30,7 +30,7 @@ REPEAT_SECONDS = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Suppresses the messages that repeat one of the last minute.
+    """Suppresses messages that repeat one of the last minute.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Listener:
             self._pause.cancel()
 
     async def wait_closed(self) -> None:
-        """Return when the protocols of all connections that have been accepted know them."""
+        """Return when all accepted connections have reached their protocols."""
         await asyncio.gather(*self._opening, return_exceptions=True)
 
     def _start(self) -> None:

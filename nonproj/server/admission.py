@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from nonproj.errors import NonprojError
 
 CAUTION = 1.25
-"""Safety factor for estimates: times it they must be within the limit to admit, divided by it beyond to evict."""
+"""Safety factor: to admit a request, the estimate times it must be within the limit; to evict, divided by it beyond."""
 
 MEMORY = 0.97
 """Weight of all earlier requests of a kind, relative to the last one, in the estimate of their speed."""

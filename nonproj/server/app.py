@@ -167,7 +167,7 @@ async def _process(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    """Return whether a worker responds; if all are busy, that is enough."""
+    """Respond whether a worker answers, or all are busy."""
     service: Service = request.app.state.service
     pool, models = service.pool, list(service.reloader.models)
     well = await pool.workers.check(check_health, models[0])

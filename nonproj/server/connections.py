@@ -23,9 +23,9 @@ from nonproj.errors import ConfigError
 from nonproj.server.accepting import ACCEPTED, log
 
 CONNECTIONS = 1000
-"""Maximum number of connections; for each further one, the one that has been idle for longest is closed.
+"""Maximum number of connections; for each additional one, the one that has been idle for longest is closed.
 
-If none is idle, requests on further connections are refused, and those beyond `REFUSED` more are closed at once.
+If none is idle, requests on additional connections are refused, and connections beyond `REFUSED` closed at once.
 """
 
 REFUSED = 100
@@ -34,7 +34,7 @@ OTHER_FILES = 124
 """Number of files that the server opens besides connections: those of worker processes and models."""
 
 LEAST_FILES = OTHER_FILES + REFUSED + 2 * ACCEPTED
-"""Minimum of the limit on open files: a connection has two rounds of the event loop until others may replace it."""
+"""Minimum of the limit on open files: a refused connection may last two rounds of the event loop."""
 
 HEADER_SECONDS = 10.0
 """Seconds within which a client must send the header of a request."""
@@ -43,7 +43,7 @@ FREE_CHUNKS, LEAST_CHUNK = 1000, 16
 """A body may have this number of chunks of any size, and more if their average size in bytes is at least the second."""
 
 PROBE_SECONDS = 0.5
-"""Seconds within which the network reports that a client is gone, rather than waiting for a response."""
+"""Seconds within which the network reports that a client has gone, instead of waiting for a response."""
 
 SLICE = 1 << 14
 """Number of bytes of a request that are parsed at a time."""
@@ -67,7 +67,7 @@ class Connection(h11.Connection):
     chunks, received = 0, 0
 
     def next_event(self) -> Any:
-        """Return the next event, of which none is the end; raise RemoteProtocolError at the first chunk too many."""
+        """Return the next event, but never the end of the connection; raise RemoteProtocolError for too many chunks."""
         event = super().next_event()
         if isinstance(event, h11.ConnectionClosed):
             return h11.NEED_DATA  # `Protocol` closes the connection; the library would ask for ever

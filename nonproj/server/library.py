@@ -1,4 +1,4 @@
-"""The HTTP server of the library uvicorn, as this server and that of annotation use it."""
+"""The HTTP server of the library uvicorn, as configured for this server and that of annotation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def quieten(*more: str) -> None:
 
 
 def configuration(app: ASGIApp, **options: Any) -> uvicorn.Config:
-    """Return the configuration of the library, with further options."""
+    """Return the configuration of the library, with additional options."""
     return uvicorn.Config(
         app,
         http=Protocol,
@@ -48,7 +48,7 @@ class Server(uvicorn.Server):
     ----------
     config : uvicorn.Config
     announce : callable
-        Is called when connections are accepted.
+        Called when connections are accepted.
     """
 
     def __init__(self, config: uvicorn.Config, announce: Callable[[], None]):
@@ -60,14 +60,14 @@ class Server(uvicorn.Server):
         return contextlib.nullcontext()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept connections on bound sockets, and say so."""
+        """Accept connections on bound sockets, and announce it."""
         protocol = functools.partial(Protocol, self.config, self.server_state, {})
         self.servers = [Listener(each, protocol) for each in sockets or []]  # type: ignore[misc]  # closed in the same way
         self.started = True
         self._announce()
 
     async def stop_accepting(self) -> None:
-        """Accept no more connections; those that have been accepted are known then."""
+        """Accept no more connections, and wait until accepted ones have reached their protocols."""
         for listener in self.servers:
             listener.close()
             await listener.wait_closed()

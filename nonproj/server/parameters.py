@@ -20,7 +20,7 @@ _OF_UDPIPE = re.compile(r"-ud-\d+\.\d+-\d+$")
 """The end of the names of UDPipe's models: the release of Universal Dependencies, and a date."""
 
 NO = "none"
-"""The value that turns a step off, as its absence does."""
+"""The value that turns a step off, as a missing parameter does."""
 
 
 NAMES = ("data", "model", "tokenizer", "input", "tagger", "parser", "output", "certificates")
@@ -49,7 +49,7 @@ def check_names(given: Mapping[str, str]) -> None:
 
 
 def model_name(given: str, names: Sequence[str]) -> str:
-    """Return the model with that name, or the first whose name begins with it, if possible before a hyphen.
+    """Return the model with the given name, or the first one whose name begins with it, preferably before a hyphen.
 
     A name of UDPipe's models stands for its treebank or, if there is no such model, for its language.
 

@@ -18,7 +18,7 @@ from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess
 
 ATTEMPTS = 2
-"""Maximum number of worker processes that may die of one call; the first may have died before the call."""
+"""Maximum number of worker processes that may die during one call; the first may have died before it."""
 
 
 class CallResult(NamedTuple):
@@ -41,7 +41,7 @@ class WorkerPool:
     seconds : float
         Limit on the time of a call from its start in a process; also the target for its response time, with waiting.
     prepare : tuple
-        The first call of every process, a function and its arguments.  Calls find what it has loaded by name, so that a
+        The first call of every process, a function and its arguments.  Calls find the loaded models by name, so that a
         waiting call can run in any process.
 
     Attributes
@@ -87,7 +87,7 @@ class WorkerPool:
         Raises
         ------
         BusyError, TimeLimitError, MemoryLimitError, GoneError, ClusterError
-            See their definitions; the last is raised if processes die of the call, or none is left.
+            See their definitions; the last is raised if processes die during the call, or none is left.
         Exception
             Any exception of the function.
         """
@@ -148,7 +148,7 @@ class WorkerPool:
             turn.set_exception(error)
 
     def _fail(self, failed: asyncio.Future[None]) -> None:
-        """Make all waiting calls fail, because there are no processes any more."""
+        """Make all waiting calls fail, because no processes are left."""
         error = None if failed.cancelled() else failed.exception()
         if isinstance(error, NonprojError):
             for ticket in list(self._queue):

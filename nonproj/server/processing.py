@@ -187,7 +187,7 @@ def process(parser: Parser, task: Task) -> tuple[list[Sentence], str, list[dict[
 
 
 def _only_words(sentence: Sentence, output: str) -> str:
-    """Return the words of a sentence as UDPipe writes them: on a line, blanks in them replaced, or each on its own."""
+    """Return the words of a sentence in UDPipe's form: on one line, with blanks in words replaced, or one a line."""
     if output == "vertical":
         return "".join(f"{form}\n" for form in sentence.forms) + "\n"
     return " ".join(form.replace(" ", "\N{NO-BREAK SPACE}") for form in sentence.forms) + "\n"

@@ -20,7 +20,7 @@ log = logging.getLogger("nonproj")
 
 
 Load = Callable[[], AbstractContextManager[Mapping[str, ModelRef]]]
-"""Copies the models for the duration of a context, under the same names at each call; the first is the default."""
+"""Function that copies the models for the duration of a context, under the same names each time, the default first."""
 
 
 class Reloader:

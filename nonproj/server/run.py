@@ -136,7 +136,7 @@ class _Server(Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept no more connections; answer the requests on those that are open, then close them.
+        """Accept no more connections; answer the requests on open ones, then close these.
 
         A client with an open connection does not know that the server stops: its next request is answered, too, with
         ``Connection: close``.  Connections in the queue of a socket that a service manager keeps open remain there.

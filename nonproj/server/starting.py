@@ -49,7 +49,7 @@ class Preparation:
 
     @property
     def in_use(self) -> bool:
-        """Whether processes run or are being started, which need its models."""
+        """Whether processes that need its models run or are being started."""
         return bool(self.processes) or self._starts > 0
 
     async def start(self) -> WorkerProcess:

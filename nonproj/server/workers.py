@@ -1,6 +1,6 @@
 """Worker processes that are kept alive: started, watched while they are idle, and replaced when they die or are killed.
 
-To change what they have loaded, all are replaced: new ones are started, and the old ones end as soon as they are idle.
+To load other models, all are replaced: new ones are started, and the old ones end as soon as they are idle.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REASONS = {
     "memory": "a request exceeded the memory limit",
     "left": "its client has disconnected",
 }
-"""Why processes are replaced, and how the log says it."""
+"""Reasons for replacing processes, with their words in the log."""
 
 log = logging.getLogger("nonproj")
 
@@ -46,11 +46,11 @@ class ServerWorkers:
     size : int
         Number of processes.
     admission : Admission
-        It is told how many processes are ready, and how long a start takes.
+        Informed of the number of ready processes, and of the time that a start takes.
     prepare : tuple
         The first call of every process, a function and its arguments; its result is `prepared`.
     released : callable
-        Is called when a process becomes idle.
+        Called when a process becomes idle.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class ServerWorkers:
     # -- use
 
     def take(self) -> WorkerProcess:
-        """Return an idle process, which is not idle any more."""
+        """Return an idle process, which is busy from then on."""
         process = self._idle.popleft()
         self._unwatch(process)
         return process

@@ -3,7 +3,7 @@
 `analyzer` joins the two models; `tagger` is a linear chain of second order, `lemmatizer` a classifier over edit
 `scripts`; `tagset` splits tags into parts, `lexicon` proposes candidates, `templates` and `words` are the features,
 `chain` scores and finds the best sequence, `decoding` decodes sentences and updates the perceptron, `learning` trains
-both models; `given` is what a user's lexicon says of words; `network` adds scores of its own, and `network_learning`
+both models; `given` holds a user's lexicon entries of words; `network` adds scores of its own, and `network_learning`
 trains it; `encoded` adds those of a pretrained encoder.
 
 A form's candidate tags, their probabilities out of context and their scores by the templates about the word alone

@@ -37,7 +37,7 @@ class Analyzer(Fitted):
     columns : tuple of int
         The columns that it fills, of 2 (LEMMA), 3 (UPOS), 4 (XPOS) and 5 (FEATS): those that its training data have.
     words_of : callable or None
-        Returns what a user's lexicon says of the words of a token, which is obeyed where columns are absent.
+        Returns a user's lexicon entries of the words of a token, which fill absent columns.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Analyzer(Fitted):
         vectors : WordVectors or PieceVectors, optional
             Word vectors that the tagger's network learns from.
         start : Analyzer, optional
-            A trained one to continue, with its own templates; it does not learn what it lacks.
+            A trained analyzer to continue, with its own templates; it does not learn columns that it lacks.
 
         Raises
         ------
@@ -123,13 +123,13 @@ class Analyzer(Fitted):
     ) -> list[list[list[str]]]:
         """Return new rows of each sentence, with the absent columns filled.
 
-        Columns that are there are kept, and used: a given UPOS restricts the tags, and tags condition the lemmas.  A
-        column is absent where it is ``_``: FEATS if it is ``_`` for all words of a sentence, the others word by word.
+        Given columns are kept, and used: a given UPOS restricts the tags, and tags condition the lemmas.  A column is
+        absent where it is ``_``: FEATS if it is ``_`` for all words of a sentence, the others word by word.
 
         Parameters
         ----------
         batch : sequence of Sentence
-            Many at once are faster than one at a time.
+            Sentences; many at once are faster than one at a time.
         overwrite : bool
             Replace all of `columns`, as if they were absent.
         encoded : EncoderTagScorer, optional
@@ -206,7 +206,7 @@ class Analyzer(Fitted):
     ) -> list[Sentence]:
         """Return the sentences with the absent columns filled, and the margins of their tags.
 
-        Those that lack nothing are returned as they are, unless ``overwrite``; for ``encoded`` see `annotate`.
+        Sentences that lack nothing are returned unchanged, unless ``overwrite``; for ``encoded`` see `annotate`.
         """
         tagged = list(batch)
         chosen = [i for i, sentence in enumerate(batch) if overwrite or self._lacks(sentence.rows)]
@@ -217,7 +217,7 @@ class Analyzer(Fitted):
         return tagged
 
     def _lacks(self, rows: list[list[str]]) -> bool:
-        """Return whether a word lacks its tag or lemma, or all words lack features, which single words may lack."""
+        """Return whether a word lacks its tag or lemma, or all words lack features (single words may have none)."""
         for column in self.columns:
             absent = list(map(itemgetter(column), rows)).count("_")
             if absent == len(rows) if column == FEATS else absent:
@@ -225,7 +225,7 @@ class Analyzer(Fitted):
         return False
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` makes the same model."""
+        """Return JSON values and arrays from which `from_state` restores the model."""
         meta: dict[str, Any] = {}
         arrays: dict[str, np.ndarray] = {}
         add_nested(meta, arrays, "tagger", self.tagger.state() if self.tagger else None)
@@ -236,12 +236,12 @@ class Analyzer(Fitted):
     def from_state(
         cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], pieces: PieceVectors | None = None
     ) -> Analyzer:
-        """Return the model of a `state`, with the vectors of words that it has learnt from, if they are by pieces.
+        """Return the model of a `state`, given the vectors by pieces that it has learnt from, if any.
 
         Raises
         ------
         ModelError
-            If it is not one: all values that kernels and writers rely on are checked.
+            If it is invalid: all values that kernels and writers rely on are checked.
         """
         tagger, lemmatizer = nested(meta, arrays, "tagger"), nested(meta, arrays, "lemmatizer")
         if not tagger and not lemmatizer:
@@ -256,5 +256,5 @@ class Analyzer(Fitted):
 
 
 def quick(options: TaggerConfig) -> TaggerConfig:
-    """Return the options of a tagger that only tags what another model learns from."""
+    """Return the options of a tagger that only tags the training data of another model."""
     return replace(options, restarts=1, network_epochs=(options.network_epochs + 1) // 2)

@@ -1,8 +1,8 @@
 """The linear chain of second order: scores of candidates, pruning by a first-order pass, Viterbi, and the update.
 
 The score of a tag sequence is the sum, over all words, of the weights of each template's hash combined with each part
-of the word's tag.  Templates about words alone give a candidate a score of its own, those about the previous tag give
-a score to each pair of neighbouring candidates, and those about two tags to each triple.
+of the word's tag.  Templates about words alone score single candidates, those about the previous tag score pairs of
+neighbouring candidates, and those about two tags score triples.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ def hash_context(words: FormTable, text: FormRows, sentence: int) -> Uint32s:
 
 
 class UnitSums(NamedTuple):
-    """The parts of the tags of a word's candidates, each of which is scored once for all candidates that have it.
+    """The distinct parts of a word's candidate tags, each scored once for all candidates that have it.
 
     Attributes
     ----------
     number : ndarray of shape (n_units,), int32
-        The number of each part among the listed ones, from 1; 0 between two lists.
+        The number of each part among the listed ones, from 1; all 0 before the next word is listed.
     unit, attribute : ndarray, uint32 and int32
         The listed parts, as in `Chain`.
     start, which : ndarray of shape (limit + 1,) and int32
@@ -278,7 +278,7 @@ def prune_candidates(
     """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their numbers.
 
     ``kept[i]`` lists those of word ``i``, best first; ``margins[i]`` is the difference between the best two.  Here and
-    elsewhere loops take the place of array expressions, whose error messages would take seconds to compile.
+    elsewhere loops replace array expressions, whose error messages would take seconds to compile.
     """
     n, width = local.shape
     forward, backward = np.empty((n, width)), np.zeros((n, width))
@@ -351,7 +351,7 @@ def viterbi(
 
 @kernel
 def _read_path(best: Float64s, back: Int64s, left: Int64s) -> Int64s:
-    """Return the best sequence that the tables of `viterbi` hold."""
+    """Return the best sequence in the tables of `viterbi`."""
     n = left.shape[0]
     top, path = -np.inf, np.zeros(n, np.int64)
     for c in range(left[n - 1]):

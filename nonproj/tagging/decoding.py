@@ -131,7 +131,7 @@ def train_text(
     """Train on some sentences in the given order; return the number of wrong tags.
 
     ``limit`` is that of `Pruning`; ``averaged`` is changed in place.  ``added``, float64[n_words, width], are scores of
-    another model, beside which this one learns.
+    another model, to which those of the chain are added.
     """
     beside = np.empty((0, 0)) if added is None else added
     wrong = int(_train(examples, order, Pruning(1e30, limit), beside, averaged.arrays()))
@@ -150,8 +150,8 @@ def _decode(
     margins: Float64s,
     units: UnitSums,
 ) -> Int64s:
-    """Return the candidate of each word of a sentence in the best sequence, int64[n]; write the `prune_candidates`
-    margins."""
+    """Return the candidate of each word of a sentence in the best sequence, int64[n]; write the margins of
+    `prune_candidates`."""
     form, keys, own = observations.form, observations.keys, observations.own
     n, width = form.shape[0], words.tag.shape[1]
     local, pairs = np.empty((n, width)), np.zeros((n, width, width))
@@ -248,7 +248,7 @@ def _update(
 
 @kernel
 def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, averaged: AveragedArrays) -> None:
-    """Move the weights at the place of a hash, combined with each part of a tag."""
+    """Move the weights at the places of a hash combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
         change_weight(averaged.weights, averaged.total, place ^ chain.units[u], sign, averaged.step)

@@ -24,11 +24,11 @@ class EncoderTagScorer:
     Parameters
     ----------
     scorer : EncoderScorer
-        With a layer of tags.
+        The encoder, with a layer of tags.
     tags : TagSet
-        The tagger's.
+        Tags of the tagger.
     longest : int
-        Longer sentences, in words, are not encoded: no parser takes them.
+        Maximum number of words of an encoded sentence; no parser takes longer ones.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Words of which a user's lexicon gives the tag or the lemma: the tagger's choices, and the columns written."""
+"""Words whose tag or lemma is in a user's lexicon: the tagger's choices, and the columns written."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GivenWord: TypeAlias = Sequence[LexiconWord]
 """Entries of a word in a user's lexicon: one of them is right."""
 
 WordsOf: TypeAlias = Callable[[str, Sequence[str]], Sequence[GivenWord]]
-"""Returns the entries of each word of a token, none of most words."""
+"""Function from a token and its words to the entries of each word; most words have none."""
 
 TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
 """Entries of a word, each with the numbers of the tags that it allows."""
 
 
 class RestrictedWord(NamedTuple):
-    """The key of a word with one of some tags, or of at most ``others`` likely ones beside them."""
+    """The key of a word that has one of some tags, or else one of up to ``others`` other likely tags."""
 
     form: str
     tags: tuple[int, ...]
@@ -30,7 +30,7 @@ class RestrictedWord(NamedTuple):
 
 
 def given_in(sentences: Iterable[Sentence], words_of: WordsOf) -> dict[int, GivenWord]:
-    """Return the entries of words that have any, by their numbers among those of all sentences."""
+    """Return the entries of words that have any, by the words' numbers over all sentences."""
     found: list[GivenWord] = []
     for sentence in sentences:
         first, forms = len(found), sentence.forms
@@ -45,7 +45,7 @@ def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
     Parameters
     ----------
     key : str or tuple
-        Its form, or its form with its UPOS, XPOS and FEATS, which are any where they are None.
+        Its form, or its form with its UPOS, XPOS and FEATS; None stands for any value.
     given : sequence of LexiconWord
     tags : TagSet
     """
@@ -59,7 +59,7 @@ def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
 
 
 def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
-    """Return the key of a word for the tagger, which finds no other tag of ``n_tags`` than those allowed.
+    """Return the key of a word for the tagger, which chooses only allowed ones of ``n_tags`` tags.
 
     Examples
     --------
@@ -73,6 +73,6 @@ def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
 
 
 def chosen(value: str, column: int, given: GivenWord) -> str:
-    """Return the value of a column that is predicted, or the first that is known, if it is none of several."""
+    """Return the predicted value of a column, or that of the first entry if no entry has the predicted one."""
     values = [word[column - 1] for word in given]
     return value if not values or value in values or "_" in values else values[0]

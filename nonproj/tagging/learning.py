@@ -17,7 +17,7 @@ MARGIN = 20.0
 """Score by which the gold tags must win for each wrong tag, in training."""
 
 LEXICON_FOLDS = 10
-"""Number of folds: in training, a word is looked up in a lexicon of the other folds, so that some are unknown."""
+"""Number of folds: in training, a word is looked up in a lexicon of the other folds, so that some words are unknown."""
 
 Progress: TypeAlias = Callable[..., Any]
 """``progress(iterable, description)``, which wraps the long loops."""
@@ -29,7 +29,7 @@ class ChainStart(NamedTuple):
     Attributes
     ----------
     scores : ndarray of shape (n_words, limit), float64, or None
-        Scores of a network beside which it learns.
+        Scores of a network, to which those of the chain are added.
     weights : ndarray or float
         The first ones.
     step : float

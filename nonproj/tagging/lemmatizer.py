@@ -3,7 +3,7 @@
 It is the tagger's model without neighbours: the scripts take the place of tags, and a word is a form with its tag.  The
 candidates are the scripts that were seen with the same form and tag, or with the tag and the form's suffixes.  A script
 that replaces the form, or most of it, is only a candidate for forms that it was seen with; unknown symbols are their
-lemmas.
+own lemmas.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ from nonproj.tagging.words import (
 from nonproj.types import Sentence
 
 MAX_SCRIPTS = 30_000
-"""Only the most frequent scripts are learnt; their numbers are int16 in files."""
+"""Maximum number of scripts, of which the most frequent are learnt; their numbers are int16 in files."""
 
 LEMMA_ATTRIBUTES = (*TEXT_ATTRIBUTES, "upos", "pos", "tag")
-"""Attributes of templates: `TEXT_ATTRIBUTES` of the form, and of its tag the UPOS; UPOS and XPOS; the whole triple."""
+"""Attributes of templates: `TEXT_ATTRIBUTES` of the form; the UPOS of its tag, UPOS and XPOS, and the whole triple."""
 
 _SUFFIX = 8
 _SMOOTHING = Smoothing(suffix=1.0, lower=1.0, form=0.3, threshold=1e-3, limit=12)
@@ -76,7 +76,7 @@ class Lemmatizer:
     lexicon : Lexicon
         Lexicon of scripts.
     known : tuple of ndarray
-        Sorted hashes of lemmas with their UPOS, and how often each was seen, both int32.
+        Sorted hashes of lemmas with their UPOS, and their counts, both int32.
     templates : dict
         The content of the template file.
     weights : ndarray, int16
@@ -131,7 +131,7 @@ class Lemmatizer:
     ) -> Lemmatizer | None:
         """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt.
 
-        One that is continued gets to know more scripts, words and lemmas; its weights stay.
+        A continued lemmatizer gets more scripts, words and lemmas; its weights stay.
         """
         examples = [
             (fold, (row[1], row[3], row[4], row[5]), row[2])
@@ -170,14 +170,14 @@ class Lemmatizer:
         return cls(scripts, lexicon, _count_keys(lemma), templates, quantise(weights)[0])
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` makes the same lemmatizer."""
+        """Return JSON values and arrays from which `from_state` restores the lemmatizer."""
         known = {"known_key": self.known[0], "known_count": self.known[1]}
         meta = {"scripts": self.scripts, "templates": self.templates}
         return meta, {"weights": self.weights, **self.lexicon.arrays(), **known}
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Lemmatizer:
-        """Return the lemmatizer of a state; raise `ModelError`, or `ConfigError` about templates, if it is unsound."""
+        """Return the lemmatizer of a state; raise `ModelError`, or `ConfigError` about templates, if it is invalid."""
         scripts, known = meta["scripts"], (arrays["known_key"], arrays["known_count"])
         if not 1 <= len(scripts) <= MAX_SCRIPTS or not all(map(is_script, scripts)):
             raise ModelError(f"the lemmatizer has no list of 1 to {MAX_SCRIPTS} edit scripts")
@@ -194,7 +194,7 @@ def lemma_keys(pairs: Sequence[tuple[str, str]]) -> np.ndarray:
 
 
 def word_keys(words: Sequence[Word]) -> Keys:
-    """Return the hashes under which a lexicon of scripts knows forms with their tags."""
+    """Return the hashes of forms with their tags in a lexicon of scripts."""
     lowers = [form.lower() for form, *_ in words]
     by_upos, by_tag, texts, lower_texts = [], [], [], []
     for (form, upos, xpos, feats), lower in zip(words, lowers, strict=True):
@@ -210,7 +210,7 @@ def word_keys(words: Sequence[Word]) -> Keys:
 
 
 def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain:
-    """Return scripts and templates as the kernels read them; a script's parts are itself, its case and its two ends."""
+    """Return scripts and templates as kernels read them; a script's parts are the script, its case and its two ends."""
     numbers: dict[Any, int] = {}
     units = []
     for script in scripts:
@@ -221,7 +221,7 @@ def _script_chain(scripts: list[str], table: ChainTemplates, bits: int) -> Chain
 
 
 class _Scripts:
-    """Scripts in the place of a `TagSet`: without attributes and levels."""
+    """Scripts with the interface of a `TagSet`, without attributes and levels."""
 
     def __init__(self, units: list[list[int]]):
         self.unit_start = np.cumsum([0, *map(len, units)], dtype=np.int32)
@@ -232,7 +232,7 @@ class _Scripts:
 
 
 def _count_keys(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct keys, sorted, and how often each occurs, int32."""
+    """Return the distinct keys, sorted, and their counts, int32."""
     found, count = np.unique(keys, return_counts=True)
     return found.astype(np.int32), count.astype(np.int32)
 
@@ -245,10 +245,10 @@ def _make_words(
     table: ChainTemplates,
     n_forms: list[int] | None = None,
 ) -> tuple[FormTable, list[list[str]]]:
-    """Return `FormTable` of forms with tags, and the lemmas of each one's candidates, those that apply.
+    """Return the `FormTable` of forms with tags, and the lemmas by each one's candidates, the applicable scripts.
 
-    ``n_forms`` are the numbers of forms that each script was seen with, by which it is distrusted; None in training,
-    where lemmas learn to beat what such scripts make.
+    ``n_forms`` are the numbers of forms that each script was seen with, for `is_doubtful`; None in training, where
+    doubtful scripts are negative examples.
     """
     groups = np.zeros(len(scripts), np.int32)
     allowed = [np.empty(0, np.int32)] * len(words)
@@ -308,7 +308,7 @@ def _train(
     seed: int,
     progress: Progress,
 ) -> np.ndarray:
-    """Return averaged weights, float32, learnt from each word with each script once for each fold."""
+    """Return averaged weights, float32, learnt from each distinct word and script once per fold."""
     pairs = np.unique(rows.astype(np.int64) << 32 | target)
     rows, target = (pairs >> 32).astype(np.int32), pairs & 0xFFFFFFFF
     match = (words.tag[rows] == target[:, None]) & (np.arange(words.tag.shape[1]) < words.count[rows][:, None])

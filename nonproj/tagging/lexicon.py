@@ -1,4 +1,4 @@
-"""How likely each tag is for a form, out of context: a dictionary, and a guesser by suffixes for rare and new forms.
+"""Probabilities of a form's tags out of context: a dictionary, and a guesser by suffixes for rare and new forms.
 
 The guesser interpolates the tags of rare words with the same suffix, from short suffixes to long ones (Brants 2000,
 section 2.3); the tags seen with the lower-cased form and with the form itself are interpolated on top.  Forms and
@@ -19,14 +19,14 @@ from nonproj.linear.hashing import LONGEST, hash_suffixes, hash_texts, place_sha
 from nonproj.types import Float64s, Int32s, Int64s
 
 SUFFIX = 7
-"""The longest suffix of the guesser, in characters."""
+"""Maximum length of the guesser's suffixes, in characters."""
 
 RARE = 10
-"""Forms that occur more often say nothing about new ones (Brants 2000)."""
+"""Maximum count of forms from which the guesser learns: frequent forms are unlike new ones (Brants 2000)."""
 
 
 class TagCounts(NamedTuple):
-    """The tags of keys, which are hashes, and how often each was seen.
+    """The tags of keys, which are hashes, and their counts.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class TagCounts(NamedTuple):
     tag : ndarray, int16
         The tag of each entry.
     count : ndarray, int32
-        How often the entry was seen.
+        The count of each entry.
     """
 
     key: np.ndarray
@@ -54,7 +54,7 @@ class Lexicon(NamedTuple):
     suffix: TagCounts
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays `LEXICON`, from which `check_lexicon` makes the same lexicon."""
+        """Return the arrays `LEXICON`, from which `check_lexicon` restores the lexicon."""
         return dict(zip(LEXICON, itertools.chain(*self), strict=True))
 
 
@@ -90,14 +90,14 @@ class Smoothing(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """The hashes under which a lexicon knows forms, as its arrays have them.
+    """The hashes of forms, as in the arrays of a lexicon.
 
     Attributes
     ----------
     form, lower : ndarray of shape (n,), int32
-        Of the forms as they are, and in lower case.
+        Hashes of the forms as they are, and in lower case.
     suffix : ndarray of shape (n, longest), int32
-        Of the suffixes, short ones first.
+        Hashes of the suffixes, short ones first.
     sizes : ndarray of shape (n,), int64
         The suffixes of form ``i`` are ``suffix[i, :sizes[i]]``.
     """
@@ -109,7 +109,7 @@ class Keys(NamedTuple):
 
     @property
     def inside(self) -> np.ndarray:
-        """Where there is a suffix, bool[n, longest]."""
+        """Mask of the suffixes, bool[n, longest]."""
         found: np.ndarray = np.arange(self.suffix.shape[1]) < self.sizes[:, None]
         return found
 
@@ -139,13 +139,13 @@ class Counter:
     Parameters
     ----------
     keys : Keys
-        Of the distinct forms.
+        Keys of the distinct forms.
     form : ndarray of int64
         The number of the form of each word.
     tag : ndarray of int64
         The number of the tag of each word.
     known : Lexicon, optional
-        To whose counts these are added.
+        Lexicon to whose counts these are added.
     """
 
     def __init__(self, keys: Keys, form: np.ndarray, tag: np.ndarray, known: Lexicon | None = None):
@@ -194,7 +194,7 @@ class _Entries:
         self.entry_key, self.tag = entries >> 32, (entries & 0xFFFF).astype(np.int16)
 
     def count(self, count: np.ndarray) -> TagCounts:
-        """Return the entries whose pairs' counts are not all zero."""
+        """Return the entries with positive counts."""
         total = np.bincount(self.entry, count, len(self.tag)).astype(np.int32)
         seen = total > 0
         size = np.bincount(self.entry_key[seen], minlength=len(self.key))
@@ -212,7 +212,7 @@ def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def find_forms(lexicon: Lexicon, keys: Keys) -> np.ndarray:
-    """Return where a lexicon has each form, lower-cased form and suffix, -1 if nowhere: int32[n_forms, 2 + longest]."""
+    """Return the place of each form, lower-cased form and suffix in a lexicon, or -1, int32[n_forms, 2 + longest]."""
     found = np.empty((len(keys.form), 2 + keys.suffix.shape[1]), np.int32)
     found[:, 0] = find_keys(lexicon.form.key, keys.form)
     found[:, 1] = find_keys(lexicon.lower.key, keys.lower)
@@ -230,9 +230,9 @@ class CandidateTags(NamedTuple):
     p : ndarray of shape (n_forms, limit), float64
         Their probabilities.
     seen : ndarray of shape (n_forms, 2), int32
-        How often the form and the lower-cased form were seen.
+        Counts of the form and of the lower-cased form.
     group : ndarray of shape (n_forms,), int32
-        A hash of the set of groups, such as UPOS, that are likely for the form: its ambiguity class.
+        A hash of the form's likely groups, such as UPOS: its ambiguity class.
     """
 
     count: np.ndarray  # type: ignore[assignment]  # hides that of tuples
@@ -295,7 +295,7 @@ def _list_candidates(
 
 @kernel
 def _interpolate(p: Float64s, table: TagCounts, k: int, weight: float) -> int:
-    """Mix the entries of key ``k`` into a distribution that counts as ``weight`` words; return their count."""
+    """Mix the entries of key ``k`` into a distribution with the weight of ``weight`` words; return their count."""
     total, start, tag, count = 0, table.start, table.tag, table.count
     for e in range(start[k], start[k + 1]):
         total += count[e]
@@ -320,7 +320,7 @@ def _hash_groups(p: Float64s, groups: Int32s) -> int:
 
 @kernel
 def keep_best(values: Float64s, lowest: float, numbers: Int32s | Int64s, best: Float64s) -> int:
-    """Write the numbers of the largest values, largest first, and these, as many as there is room for; return how many.
+    """Write the largest values and their numbers, largest first, up to the arrays' size; return their count.
 
     Values less than ``lowest`` are left out.
     """

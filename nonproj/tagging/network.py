@@ -1,9 +1,9 @@
-"""A feed-forward network that scores the tags of words, beside the linear chain (after Botha et al. 2017).
+"""A feed-forward network that scores the tags of words, added to the linear chain (after Botha et al. 2017).
 
 A form has a vector: the sum of the rows of its character n-grams and of the form itself in lower case.  The hidden
 layer of a word is the positive part of a bias plus, for each offset, a matrix times the vector of the form there.  The
 score of a tag is the product of the hidden layer with the sum of the output weights of the tag's parts (`TagSet`), so
-what is learnt about a feature helps with every tag that has it.
+tags with the same features share weights.
 
 Everything before the positive part depends on forms alone and is kept for each form, so a word costs a few additions
 and a product for each of its candidates.  Sums run in a fixed order, so scores do not depend on batch and machine.
@@ -31,12 +31,12 @@ from nonproj.tagging.words import FormTable
 from nonproj.types import Float32s, Float64s, Int32s, Int64s, Uint32s
 
 REACH = 1
-"""Words on either side whose vectors are in the hidden layer."""
+"""Number of words on either side whose vectors are in the hidden layer."""
 
 OFFSETS = 2 * REACH + 1
 
 LONGEST = 6
-"""Characters of the longest n-grams; the ends of a form count as characters."""
+"""Maximum length of n-grams; the ends of a form count as characters."""
 
 INDEX_BITS = 18
 """log2 of the size of the index, in which the highest bits of a hash are looked up."""
@@ -48,7 +48,7 @@ OUTSIDE = 1
 """Row of positions outside the sentence; row 0, of n-grams and forms that are rare in training, does not count."""
 
 _CHARACTERS = 24
-"""Characters at either end of a form that have n-grams."""
+"""Number of characters at either end of a form from which n-grams are taken."""
 
 NETWORK = {
     "network_index": ("int32", f"{1 << INDEX_BITS}"),
@@ -63,7 +63,7 @@ VECTOR_WORDS: Arrays = {"network_words": ("uint8", "*")}
 """Additional array of a network that has words with vectors."""
 
 NETWORK_PROJECTION: Arrays = {f"network_{name}": shape for name, shape in PROJECTION.items()}
-"""One more array, if all words have vectors by their pieces."""
+"""Additional array of a network if all words have vectors by their pieces."""
 
 
 class TagWeights(NamedTuple):
@@ -72,7 +72,7 @@ class TagWeights(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (R, D)
-        In a model int16: their scale is a factor of ``hidden``.
+        int16 in a model; their scale is a factor of ``hidden``.
     hidden : ndarray of shape (OFFSETS, D, K)
     bias : ndarray of shape (K,)
     output : ndarray of shape (U, K)
@@ -109,11 +109,11 @@ class TagNetwork:
     weights : TagWeights
     tags : TagSet
     words : WordNumbers, optional
-        The words with vectors, which have the last of the rows.
+        The words with vectors, which have the last rows.
     context : ContextWeights, optional
         Layers over words in context.
     projected : ProjectedVectors, optional
-        Of the vectors of words by pieces.
+        Projection of the vectors of words by pieces.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class TagNetwork:
         return self._layers(form_rows(start, self.index[hashes]), forms)
 
     def _layers(self, rows: SparseRows, forms: Sequence[str] = ()) -> FormLayers:
-        """Return the contributions of forms given by their rows; without the forms, they have no pretrained vectors."""
+        """Return the contributions of forms, given their rows; pretrained vectors are added only with ``forms``."""
         vectors = sum_rows(rows, self.weights.rows)
         if forms and self.words:
             numbers, first = self.words.of(forms), len(self.weights.rows) - len(self.words.words)
@@ -152,7 +152,7 @@ class TagNetwork:
         Parameters
         ----------
         forms : FormLayers
-            Beside the rows of ``words``, with a position outside first.
+            Layers of the forms in the rows of ``words``, first those of a position outside the sentence.
         words : FormTable
         text : FormRows
         factor : float
@@ -165,14 +165,14 @@ class TagNetwork:
         _score_text(forms.hidden, added, words, text, self.weights.bias, self.output, factor, scores)
 
     def extended(self, tags: TagSet) -> TagNetwork:
-        """Return the network for more tags, to whose new parts it is indifferent."""
+        """Return the network for more tags, whose new parts score 0."""
         output = np.pad(self.weights.output, ((0, tags.n_units - len(self.weights.output)), (0, 0)))
         return TagNetwork(
             self.index, self.weights._replace(output=output), tags, self.words, self.context, self.projected
         )
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays from which `check_network` makes the same network."""
+        """Return the arrays from which `check_network` restores the network."""
         found = dict(zip(NETWORK, (self.index, *self.weights), strict=True))
         found |= dict.fromkeys(VECTOR_WORDS, self.words.text()) if self.words else {}
         found |= dict.fromkeys(NETWORK_PROJECTION, self.projected.matrix) if self.projected else {}
@@ -182,9 +182,9 @@ class TagNetwork:
 def check_network(
     arrays: Mapping[str, np.ndarray], tags: TagSet, pieces: PieceVectors | None = None
 ) -> TagNetwork | None:
-    """Return the network in the arrays of a tagger, None if there is none; raise `ModelError` if it is no network.
+    """Return the network in the arrays of a tagger, None if there is none; raise `ModelError` if it is invalid.
 
-    ``pieces`` are the vectors of words by pieces of its model, if there are any.
+    ``pieces`` are its model's vectors of words by pieces, if there are any.
     """
     if NETWORK.keys().isdisjoint(arrays):
         return None
@@ -208,7 +208,7 @@ def check_network(
 
 
 def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return entries of an index for forms: where those of each form begin, and the entries, int64.
+    """Return entries of an index for forms: the first of each form, and the entries, int64.
 
     The first is that of the form in lower case, the second that of its shape, the others those of its n-grams.
     """
@@ -248,7 +248,7 @@ def _hash_ngrams(codes: Uint32s, ends: Int64s, first: Int64s, keys: Uint32s) -> 
 
 
 def parts_of(tags: TagSet) -> SparseRows:
-    """Return the rows of output weights of which the weights of each tag are the sum."""
+    """Return the rows of output weights whose sum is the weights of each tag."""
     ones = np.ones(len(tags.units), np.float32)
     return SparseRows(tags.unit_start.astype(np.int64), tags.units.astype(np.int32), ones)
 
@@ -322,7 +322,7 @@ def _score_text(
 
 @kernel
 def _product(a: Float32s, b: Float32s, sums: Float32s) -> np.float32:
-    """Return a product of vectors; eight sums in turn, which are in one vector register."""
+    """Return a product of vectors, by eight interleaved sums in one vector register."""
     lanes = sums.shape[0]
     for k in range(lanes):
         sums[k] = 0.0

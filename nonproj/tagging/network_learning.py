@@ -1,7 +1,7 @@
 """Training of the network that scores tags.
 
-The loss is minus the log-probability of each word's tag among all tags.  Where a form is left out, its n-grams learn to
-tag an unknown word.
+The loss is minus the log-probability of each word's tag among all tags.  With dropout of forms, n-grams learn to tag
+unknown words.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TrainableTagNetwork:
     corpus : TagCorpus
     tags : TagSet
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
     vectors : WordVectors or PieceVectors, optional
     hyperparameters : Hyperparameters
 
@@ -105,7 +105,7 @@ class TrainableTagNetwork:
         self.rows, self.dense = self.layers.steps, [alone, self.bias, self.output, *self.context.tables]
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of some sentences, that of dense tables per word, some rows and units left out."""
+        """Return the gradient of some sentences with dropout of rows and units, that of dense tables per word."""
         words, bounds = _words_of(self.corpus.start, chosen)
         form = np.concatenate([[0], self.corpus.form[words] + 1])
         units = draw_units(self.rng, (len(words), self.hyperparameters.hidden), self.hyperparameters.unit_dropout)
@@ -115,7 +115,7 @@ class TrainableTagNetwork:
         return found._replace(dense=[of_table / np.float32(len(words)) for of_table in found.dense])
 
     def inputs(self, form: np.ndarray, bounds: np.ndarray) -> NetworkInputs:
-        """Return the inputs of the network for some sentences, some rows left out.
+        """Return the inputs of the network for some sentences, with dropout of rows.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ def _words_of(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.
 def _items(bounds: np.ndarray) -> SparseRows:
     """Return the input rows of each word's hidden layer: see `NetworkInputs.items`.
 
-    They are the word in context, the words around by themselves, or else a position outside, and the bias.
+    They are the word in context, each word around it (or a position outside) by itself, and the bias.
     """
     n_nodes, sizes = int(bounds[-1]), np.diff(bounds)
     word = np.arange(1, n_nodes)

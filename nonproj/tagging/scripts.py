@@ -1,7 +1,7 @@
-"""Edit scripts: how to make a lemma of a form (Chrupała, Dinu and van Genabith 2008, section 3).
+"""Edit scripts, which make a lemma from a form (Chrupała, Dinu and van Genabith 2008, section 3).
 
-A script changes a form at both ends, character by character, around its longest part that the lemma shares, and says
-how the result is cased.  So it applies to other forms as well.  Four fields, separated by tabs::
+A script changes a form at both ends, character by character, around its longest part that the lemma shares, and sets
+the case of the result.  So it applies to other forms as well.  Four fields, separated by tabs::
 
     l   the form is lower-cased first           k   the form is edited as it is
     t   as l, then its first letter is upper    u   as l, then all is upper case
@@ -9,7 +9,7 @@ how the result is cased.  So it applies to other forms as well.  Four fields, se
 
     the edits of the beginning, and those of the end: ``>`` keeps a character, ``-x`` deletes x, ``+x`` inserts it
 
-A script that deletes other characters than a form has does not apply to it.
+A script does not apply to a form that lacks the characters it deletes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def is_whole(script: str) -> bool:
 
 
 def is_doubtful(script: str, form: str, n_forms: int) -> bool:
-    """Return whether a script keeps too little of a form to make the lemma of one that it was not seen with.
+    """Return whether a script keeps too little of a form to be trusted for forms that it was not seen with.
 
     It keeps one character, or was seen with one form (``n_forms``) and inserts more than it keeps, or with one or two
     and inserts a beginning.
@@ -142,7 +142,7 @@ def _edit(edits: list[tuple[str, str]], text: str) -> str | None:
 
 
 def _edits(source: str, target: str) -> str:
-    """Return the shortest edits from one text to another, insertions and deletions, kept characters late."""
+    """Return the shortest sequence of insertions and deletions from one text to another, keeping characters late."""
     n, m = len(source), len(target)
     cost = [[0] * (m + 1) for _ in range(n + 1)]
     for i in range(n, -1, -1):
@@ -168,7 +168,7 @@ def _edits(source: str, target: str) -> str:
 
 
 def is_script(text: object) -> bool:
-    """Return whether a value is a script that `apply_script` understands, and that makes lemmas fit to be written."""
+    """Return whether a value is a script for `apply_script` whose lemmas may be written to files."""
     if type(text) is not str or len(text) < 2 or not fits(text, SCRIPT):
         return False
     if text[0] == "=":

@@ -45,14 +45,14 @@ _OWN = 2.0
 """Distance from the best score by the form alone beyond which candidates are dropped, in pruning thresholds."""
 
 THRESHOLD, MAX_TAGS = 250.0, 6
-"""A word's candidates for the pass of second order: those that lose no more in the pass of first order, in units of the
-weights before they are rounded, and the best ones of these."""
+"""Limits of a word's candidates for the pass of second order: their loss in the pass of first order, in units of the
+weights before rounding, and their number."""
 
 NETWORK_WEIGHT = 0.75
 """Factor of the network's scores, in nats, relative to the margin."""
 
 WITH_VECTORS = 2.0
-"""Factor of the network's scores with word vectors, by which it knows more words than the chain does."""
+"""Factor of the network's scores with word vectors, which cover more words than the chain knows."""
 
 WITH_PIECES = 1.5
 """Factor of the network's scores with vectors of words by their pieces."""
@@ -60,17 +60,17 @@ WITH_PIECES = 1.5
 _NO_TAGS = np.empty(0, np.int32)
 
 OF_SYMBOLS = ("PUNCT", "SYM", "X")
-"""The UPOS of forms of unknown symbols only; a tag set without these has any."""
+"""The UPOS of forms that consist of unknown symbols; any, if the tag set lacks these."""
 
 _CANDIDATES = 8
-"""Tags that a pretrained encoder allows for words that are unknown."""
+"""Number of tags that a pretrained encoder allows for an unknown word."""
 
 EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 """A scorer of tags by a pretrained encoder, and the hidden layers of words."""
 
 
 class FormCache:
-    """The forms that a thread has met, and all that depends on a form alone.
+    """The forms that a thread has tagged, and tables that depend on a form alone.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Tagger:
     def tag_with_margins(
         self, keys: list[Any], lengths: list[int], encoded: EncodedWords | None = None
     ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
-        """Return the tag of each word, and how much more the best sequence with it scores than with another, float64.
+        """Return the tag of each word, and the margin of the best sequence with it over those with another, float64.
 
         The difference is that of sequences of first order; it is infinite for words with one candidate.
 
@@ -191,7 +191,7 @@ class Tagger:
     def _with_candidates(
         self, keys: list[Any], lengths: list[int], tags: EncoderTagScorer, hidden: np.ndarray
     ) -> list[Any]:
-        """Return keys in which words that the lexicon lacks have the tags that a pretrained encoder prefers."""
+        """Return keys that restrict words missing in the lexicon to the tags that a pretrained encoder prefers."""
         plain = dict.fromkeys(key for key in keys if type(key) is str)
         seen = find_forms(self.lexicon, form_keys(list(plain)))[:, :2].max(axis=1, initial=-1) >= 0
         known, best = dict(zip(plain, seen.tolist(), strict=True)), tags.best(hidden, lengths, _CANDIDATES)
@@ -213,7 +213,7 @@ class Tagger:
         return forms, np.array(rows, np.int32)
 
     def _describe(self, keys: list[Any], kept: bool) -> tuple[FormTable, np.ndarray, FormLayers]:
-        """Return all that depends on the forms of some keys alone; ``kept`` if all tags that they allow are kept."""
+        """Return the tables that depend on forms alone, for some keys; ``kept`` if all allowed tags are kept."""
         forms = [key if type(key) is str else key[0] for key in keys]
         if kept:
             allowed = [np.array(key.tags, np.int32) for key in keys]
@@ -231,7 +231,7 @@ class Tagger:
         return *_drop(made, scores, threshold), network
 
     def _unknown_symbols(self, keys: list[Any]) -> set[str]:
-        """Return the forms of symbols of which the lexicon has none, such as emoji: see `OF_SYMBOLS`."""
+        """Return the forms that consist of symbols missing in the lexicon, such as emoji: see `OF_SYMBOLS`."""
         forms = [key for key in keys if type(key) is str and is_symbol(key)]
         if not forms:
             return set()
@@ -251,7 +251,7 @@ class Tagger:
         vectors: WordVectors | PieceVectors | None = None,
         start: Tagger | None = None,
     ) -> Tagger:
-        """Train a tagger, or continue one: its network stays, and the chain learns beside it."""
+        """Train a tagger, or continue one: its network stays, and the chain learns with its scores."""
         tags = TagSet.from_sentences(sentences, start.tags if start else None)
         if tags.n_units > 1 << options.bits:
             raise ConfigError("tagger.bits", f"{options.bits} are too few for {len(tags)} tags")
@@ -292,7 +292,7 @@ class Tagger:
         return cls(tags, counter.count(np.ones(len(form), bool)), templates, table16, scale, network)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return JSON values and arrays from which `from_state` makes the same tagger."""
+        """Return JSON values and arrays from which `from_state` restores the tagger."""
         meta = {"tags": [list(tag) for tag in self.tags.tags], "templates": self.templates, "scale": self.scale}
         meta |= {"first": self.tags.first} if self.tags.first < len(self.tags) else {}
         network = self.network.arrays() if self.network else {}
@@ -302,7 +302,7 @@ class Tagger:
     def from_state(
         cls, meta: dict[str, Any], arrays: dict[str, np.ndarray], pieces: PieceVectors | None = None
     ) -> Tagger:
-        """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is unsound."""
+        """Return the tagger of a state; raise `ModelError`, or `ConfigError` about its templates, if it is invalid."""
         if not 0 < meta["scale"] < 1e30:
             raise ModelError("the scale of the tagger's weights is not a positive number")
         tags = TagSet(check_tags(meta["tags"]), meta.get("first"))

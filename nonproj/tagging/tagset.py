@@ -1,7 +1,7 @@
 """The tags of a treebank: triples of UPOS, XPOS and FEATS, and the parts that a tag's score is summed over.
 
 A tag shares its parts with similar tags: its UPOS, its XPOS, the triple itself and each single morphological feature,
-such as ``Case=Acc`` (Müller, Schmid and Schütze 2013, section 3).  So what is learnt about one tag helps with another.
+such as ``Case=Acc`` (Müller, Schmid and Schütze 2013, section 3).  So similar tags share weights.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TagSet:
     tags : sequence of (str, str, str)
         UPOS, XPOS and FEATS, all different.
     first : int, optional
-        The number of tags by which parts are numbered, by default all: later tags were added, see `extended`.
+        The number of tags that determine the numbers of parts, by default all; later tags were added.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class TagSet:
     unit_start, units : ndarray, int32 and uint32
         The parts of tag ``t`` are ``units[unit_start[t]:unit_start[t + 1]]``, from 1.
     unit_attribute : ndarray, int32
-        Beside ``units``: the morphological attribute, such as Case, of a part that is a single feature, or -1.
+        Parallel to ``units``: the morphological attribute, such as Case, of a part that is a single feature, or -1.
     named : dict
         The number of each part by its kind, ``upos``, ``xpos``, ``full`` or ``feature``, and its name.
     values : ndarray of shape (n_tags + 1, n_attributes), int32
@@ -81,7 +81,7 @@ class TagSet:
         self._allowed: PerThread[dict[tuple[Any, ...], np.ndarray]] = PerThread(dict)
 
     def _split(self) -> None:
-        """Number the parts of all tags; parts that occur in the same of the first tags have one number."""
+        """Number the parts of all tags; parts that occur in the same tags, among the first ones, share a number."""
         owners: dict[tuple[Any, ...], list[int]] = {}
         for t, (upos, xpos, feats) in enumerate(self.tags):
             names = [("upos", upos), ("xpos", xpos), ("full", t)]

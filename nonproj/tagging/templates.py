@@ -1,8 +1,8 @@
 """Attributes in the templates of tagger and lemmatizer, and their hashes (`nonproj.linear.templates`).
 
-They name attributes of the word and its neighbours, as in ``w-1.form w.suffix2``, and levels of the two tags before
-(``p.pos``, ``q.full``); each is combined with each part of the word's own tag.  ``p.same`` is special: it stands for
-the previous tag's value of the same morphological attribute, so it is combined with single features only.
+Templates name attributes of the word and its neighbours, as in ``w-1.form w.suffix2``, and levels of the two tags
+before (``p.pos``, ``q.full``); each is combined with each part of the word's own tag.  ``p.same`` is special: it stands
+for the previous tag's value of the same morphological attribute, so it is combined with single features only.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from nonproj.options.reading import load_yaml
 from nonproj.tagging.tagset import LEVELS
 
 WINDOW = 2
-"""Templates look at this number of words on either side."""
+"""Number of words on either side that templates look at."""
 
 SAME = "same"
-"""The previous tag's value of the attribute that the word's own tag is asked about."""
+"""Name of the level with the previous tag's value of the same morphological attribute."""
 
 
 class ChainTemplates(NamedTuple):
@@ -43,7 +43,7 @@ class ChainTemplates(NamedTuple):
 
 
 def _kind(terms: Sequence[Term]) -> int:
-    """0 the word alone, 1 its neighbours, 2 the previous tag, 3 its value of the same attribute, 4 two tags."""
+    """Return a template's kind: 0 word alone, 1 neighbours, 2 previous tag, 3 its value of an attribute, 4 two tags."""
     if any(term.slot == "q" for term in terms):
         return 4
     if any(term.slot == "p" for term in terms):
@@ -72,7 +72,7 @@ def chain_templates(spec: object, part: str, attributes: Sequence[str]) -> Chain
     Raises
     ------
     ConfigError
-        If the file has another structure, or names what is unknown.
+        If the file has another structure, or unknown names.
     """
     texts = check_spec(spec, f"features.{part}", part, ("templates",))["templates"]
     compiled = compile_templates(texts, grammar_of(part, attributes))
@@ -88,7 +88,7 @@ def load_templates(folder: str | Path | None = None) -> dict[str, dict[str, Any]
     Raises
     ------
     ConfigError
-        If a file cannot be read or is no YAML; `chain_templates` checks the content.
+        If a file cannot be read or is not YAML; `chain_templates` checks the content.
     """
     built_in, files = default_folder(), {}
     for name in ("tagger", "lemmatizer"):

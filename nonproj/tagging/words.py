@@ -33,7 +33,7 @@ _LEARNT = ("class", "best", "tag", "count")
 
 WORD_ATTRIBUTES = ("form", *TEXT_ATTRIBUTES, *_LEARNT)
 """Attributes of a word in templates: the form, `TEXT_ATTRIBUTES`, its ambiguity class (the UPOS and XPOS that are
-likely for it out of context), the likeliest of these, its likeliest tag, and how often the form was seen, in bins."""
+likely for it out of context), the likeliest of these, its likeliest tag, and the count of the form, in bins."""
 
 
 class FormTable(NamedTuple):
@@ -49,7 +49,7 @@ class FormTable(NamedTuple):
         The candidates of form ``i`` are ``tag[i, :count[i]]``.
     tag : ndarray of shape (n_forms, limit), int32
     prior : ndarray of shape (n_forms, limit, n_priors), uint32
-        Hashes of a candidate's prior features: how likely it is out of context, and how frequent the form is.
+        Hashes of a candidate's prior features: its probability out of context, and the form's frequency.
     """
 
     own: np.ndarray
@@ -113,8 +113,8 @@ def tables_of_folds(
     form, fold : ndarray
         The number of each word's form, and its fold.
     make : callable
-        Returns the tables of forms, given their numbers and which words are in the other folds.  A lexicon of these
-        folds alone makes forms as rarely known in training as in new text.
+        Returns the tables of forms, given their numbers and a mask of the words in the other folds.  A lexicon of these
+        folds alone makes forms as often unknown in training as in new text.
     """
     parts, rows, used = [first], np.zeros(len(form), np.int32), 1
     for number in np.unique(fold):
@@ -137,7 +137,7 @@ def logarithm(numbers: np.ndarray) -> np.ndarray:
 
 
 def bin_counts(seen: np.ndarray) -> np.ndarray:
-    """Return a number below 64 for how often the form and its lower-cased form were seen, int64[n]."""
+    """Return a number below 64 for the counts of the form and its lower-cased form, int64[n]."""
     form, lower = np.minimum(logarithm(seen + 1.0), 7).T
     return form * 8 + np.where(form < 3, lower, 0)
 

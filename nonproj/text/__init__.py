@@ -6,7 +6,7 @@
 - `layout`: chunks between blanks, lines, paragraphs; hashes of shapes
 - `tokens`, `words`, `sentences`: features and decisions of the linear models
 - `token_table`, `usage`, `sentence_features`: tokens as numbers, statistics of words, and features of sentence ends
-- `sentence_network`, `sentence_network_learning`: a network beside the linear model of sentences, and its training
+- `sentence_network`, `sentence_network_learning`: a network added to the linear model of sentences, and its training
 - `alternatives`: doubtful sentences, decided by their trees
 - `corpus`, `training_text`: the raw text of a treebank, and its gold tokens and folds
 - `sentence_training`: the models of sentence ends
@@ -15,7 +15,7 @@
 - `multiword_segments`, `multiword_lexicon`, `multiword_model`: segments of tokens, the known ones, and their scores
 - `rules`: segmentation without training
 - `languages`: abbreviations and patterns of languages
-- `lexicon`: what a user says of tokens
+- `lexicon`: a user's lexicon of tokens
 - `segmenter`: all of them together
 - `formats`: the formats of plain text, and the options of reading it
 - `input`, `pieces`: plain text from files and pipes, and its division into pieces

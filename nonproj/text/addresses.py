@@ -1,7 +1,7 @@
-"""Tokens with signs that are never divided: addresses, names of files, sites and law reports, and such as ``C++``.
+"""Tokens with signs that are never divided: addresses, names of files, sites and law reports, and others like ``C++``.
 
-No treebank has enough of these to learn them from: what stands before a full stop ends there thousands of times, and in
-the name of a file a few times at most.
+No treebank has enough of these to learn them from: thousands of tokens end before a full stop, a few go on there as in
+the name of a file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENDINGS = frozenset(
     avi bmp eps flac gif jpeg jpg mkv mp3 mp4 ogg png svg tif tiff wav
     7z bz2 dmg gz iso rar tar tgz xz zip""".split()  # noqa: SIM905
 )
-"""Endings of the names of sites and files, but for those that are words where a blank is missing, as in ``it.is``."""
+"""Endings of the names of sites and files, except words that a missing blank joins to others, as in ``it.is``."""
 
 SCHEME, EMAIL, NAME, SLASHED, ABBREVIATED = 1, 2, 4, 8, 16
 """Marks of a chunk: it has ``://``; an ``@`` in an address; ``www.`` or a name; a slash; or is like ``e.g.``."""
@@ -52,7 +52,7 @@ _BEHIND = "".join(map(chr, (STOP, COMMA, COLON, TERMINAL, QUOTE, APOSTROPHE, CLO
 """Kinds as characters: of names, at their ends and inside, and of punctuation behind an address."""
 
 _IN_LOCAL_PARTS = "+%&=~'"
-"""Further signs before the ``@`` of an address, those of RFC 5322 that seldom stand between it and another word."""
+"""Other signs before the ``@`` of an address: those of RFC 5322 that seldom separate it from another word."""
 
 _NAME = re.compile(r"www\.|(?:[cg]\+\+|[cfjq]#|\.net(?![^\W\d_]))(?![+#])", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:d|st|nd|rd|th)")
@@ -121,7 +121,7 @@ def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _named(chunk: str, kinds: str, i: int, last: int) -> tuple[int, int]:
-    """Return where the name with a sign at ``i`` begins and ends, after the end of others; both 0 if there is none."""
+    """Return start and end of the name with a sign at ``i``, after the end of others; both 0 if there is none."""
     for begin in (i - 3, i - 1, i):
         free = begin >= last and (not begin or kinds[begin - 1] not in _IN_NAMES)
         name = _NAME.match(chunk, begin) if free else None
@@ -141,20 +141,20 @@ def _named(chunk: str, kinds: str, i: int, last: int) -> tuple[int, int]:
 
 
 def _matched(pattern: re.Pattern[str], text: str, i: int) -> int:
-    """Return the end of what a pattern matches from ``i`` on, which may be nothing."""
+    """Return the end of a pattern's match from ``i`` on; ``i`` if there is none."""
     match = pattern.match(text, i)
     return match.end() if match else i
 
 
 def _start(kinds: str, i: int, allowed: str, first: int = 0) -> int:
-    """Return where the characters of allowed kinds before ``i`` begin."""
+    """Return the start of the run of allowed kinds before ``i``."""
     while i > first and kinds[i - 1] in allowed:
         i -= 1
     return i
 
 
 def _local_start(chunk: str, kinds: str, i: int) -> int:
-    """Return where the local part of an address before the ``@`` at ``i`` begins: with a letter, a digit or ``_``."""
+    """Return the start of the local part before the ``@`` at ``i``, which begins with a letter, a digit or ``_``."""
     begin = i
     while begin and (kinds[begin - 1] in _IN_NAMES or chunk[begin - 1] in _IN_LOCAL_PARTS):
         begin -= 1
@@ -164,7 +164,7 @@ def _local_start(chunk: str, kinds: str, i: int) -> int:
 
 
 def _file_start(kinds: str, first: int, i: int) -> int:
-    """Return where the name before the full stop ``i`` begins: with a letter or digit, after any ellipsis."""
+    """Return the start of the name before the full stop ``i``: a letter or digit, after any ellipsis."""
     begin = i
     while begin > first and kinds[begin - 1] in _IN_NAMES and kinds[begin - 1 : begin + 1] != 2 * chr(STOP):
         begin -= 1

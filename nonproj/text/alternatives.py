@@ -29,7 +29,7 @@ On development text, the words of Gothic are parsed 3.7 times and those of Uyghu
 """
 
 WEIGHT = 0.001
-"""Weight of a tree's score, beside log-probabilities; chosen on development files: Gothic, Uyghur and Greek."""
+"""Weight of a tree's score relative to log-probabilities, chosen on development files: Gothic, Uyghur and Greek."""
 
 
 class Alternatives(NamedTuple):
@@ -48,12 +48,12 @@ class Alternatives(NamedTuple):
     log_probability: Float64s
 
     def chosen(self, which: Int64s) -> Alternatives:
-        """Return some of them."""
+        """Return the alternatives with some numbers."""
         return Alternatives(self.begin[which], self.end[which], self.log_probability[which])
 
 
 def undecided(found: Alternatives) -> list[Int64s]:
-    """Return the numbers of alternatives that overlap with others, int64[K], for each part of the text with such.
+    """Return the numbers of overlapping alternatives, int64[K], for each part of the text that has some.
 
     No alternative goes beyond a part.
 
@@ -146,7 +146,7 @@ def decide_by_trees(
     words : sequence of T sequences of str
         The words of each token.
     limit : int
-        Longer alternatives, in words, are excluded.
+        Maximum number of words of an alternative; longer ones are excluded.
     tree_scores : callable
         Returns the score of the best tree of each sentence, float64; minus infinity where there is none.
     """

@@ -17,14 +17,14 @@ from nonproj.text.graphemes import ALONE, MARK, bases, grapheme_class, joined_wi
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
 STOP, COMMA, TERMINAL, QUOTE, APOSTROPHE, COLON, SLASH, AT, OTHER, JOINER = range(18, 28)
-"""Kinds of characters.  A mark, as a variation selector, is of the kind of the character that it modifies; EXTEND and
-JOINER are those without one."""
+"""Kinds of characters.  A mark, such as a variation selector, has the kind of the character that it modifies; EXTEND
+and JOINER are marks without one."""
 
 WORD_KINDS = (LOWER, UPPER, LETTER, DIGIT, NUMBER, CONNECTOR, FORMAT, JOINER)
 """Kinds of the characters of words."""
 
 LETTERS = (LOWER, UPPER, LETTER)
-"""Kinds of letters, but for ideographs."""
+"""Kinds of letters, except ideographs."""
 
 KINDS = 32
 """An upper bound on the number of kinds."""
@@ -58,7 +58,7 @@ _IDEOGRAPHS = (0x3041, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xF
 _UNKNOWN = 255
 
 _KIND_SHIFT, _CLASS_SHIFT = 21, 29
-"""Binary logarithms of a number above all code points, and of one above these with their kinds."""
+"""Shifts of a character's kind, above all code points, and of its class, above kinds."""
 
 _characters = np.full(0x110000, _UNKNOWN << _KIND_SHIFT, np.uint32)
 """The class, the kind and the lower case of each character, filled in as characters occur: one number, so that threads
@@ -74,7 +74,7 @@ class Characters(NamedTuple):
         Code points, in lower case where that is one character.
     kind : ndarray of shape (n,), uint8
     joined : ndarray of shape (n,), uint8
-        1 for a character that nothing separates from the next: see `nonproj.text.graphemes`.
+        1 for a character in one cluster with the next: see `nonproj.text.graphemes`.
     """
 
     lower: np.ndarray

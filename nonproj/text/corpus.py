@@ -1,4 +1,4 @@
-"""Raw text with its tokens and sentences, from a treebank that says where blanks are.
+"""Raw text with its tokens and sentences, from a treebank that marks blanks.
 
 The sentences of a paragraph are joined by a blank, unless the last token of a sentence has ``SpaceAfter=No``; lines are
 filled to 80 characters and paragraphs separated by a blank line.  So the text is that of the CoNLL 2018 shared task.
@@ -19,7 +19,7 @@ LINE = 80
 """Longest line of a paragraph."""
 
 LEAST_SHARE = 0.1
-"""Share of the sentences of a treebank with raw text that say so, at least; with ``# text``, all do."""
+"""Minimum share of sentences that mark blanks in a treebank with raw text; with ``# text``, all do."""
 
 
 class SurfaceToken(NamedTuple):
@@ -54,7 +54,7 @@ N_CLASSES = 2 * len(_TAGS) + 1
 def word_class(row: Sequence[str]) -> int:
     """Return a class of a word by the columns UPOS and FEATS: 0 without UPOS, even for finite verbs, odd for others.
 
-    Where FEATS does not say which verbs are finite, all are.
+    Where FEATS does not mark finite verbs, all verbs count as finite.
 
     Examples
     --------
@@ -95,9 +95,9 @@ def surface(sentence: Sentence) -> list[SurfaceToken]:
 
 
 def has_raw_text(sentences: Iterable[Sentence]) -> bool:
-    """Return whether a treebank says where its text has blanks, by ``SpaceAfter=No`` or comments ``# text``.
+    """Return whether a treebank marks where its text has blanks, by ``SpaceAfter=No`` or comments ``# text``.
 
-    A smaller share of its sentences than `LEAST_SHARE` does not count: text that is joined by blanks would be learnt.
+    A share of `LEAST_SHARE` of its sentences must do so: else text that is joined by blanks would be learnt.
     """
     found = [any("SpaceAfter=No" in line or _TEXT.match(line) for line in sentence.lines) for sentence in sentences]
     return any(found) and sum(found) >= LEAST_SHARE * len(found)
@@ -183,7 +183,7 @@ def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.G
 
 
 def _add_lines(pieces: list[str], words: str, column: int, width: int) -> int:
-    """Add a sentence to a text: a blank before what would not fit on the line is a line end; return the last column."""
+    """Add a sentence to a text, with line ends for the blanks before words that do not fit; return the last column."""
     for number, chunk in enumerate(words.split(" ")):
         if number:
             pieces.append(" ")

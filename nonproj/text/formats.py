@@ -10,10 +10,10 @@ TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
 """Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
 
 RUNNING, GIVEN_WORDS = (TEXT, TOKENS), (WORDS, TOKENS)
-"""The formats of running text, rather than a sentence on each line; those of words that blanks separate."""
+"""The formats of running text, without a sentence on each line; those with words that blanks separate."""
 
 MAX_LINE_WORDS = 1000
-"""Words of a line after which a sentence is cut where the input has one on each line."""
+"""Maximum number of words of a sentence if the input has one on each line; longer lines are cut."""
 
 
 class TextInput(NamedTuple):

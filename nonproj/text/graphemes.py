@@ -12,9 +12,9 @@ import unicodedata
 import numpy as np
 
 ALONE, MARK, LINKER, JOINER, PREFIX, LEADING, SYLLABLE, REGIONAL = range(8)
-"""Classes of characters: those that follow what is before them, of which a linker binds the next letter, too, and the
-zero width joiner anything; those that precede what is behind them; consonants and syllables of Hangul; letters that
-make a flag in pairs."""
+"""Classes of characters: those that join the character before them (a linker also binds the next letter, and the
+zero width joiner any character); those that join the next one; consonants and syllables of Hangul; letters whose
+pairs make a flag."""
 
 _LINKERS = (
     "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60\u1b44\u1bab\ua9c0\uaaf6\U00010a3f\U00011133"

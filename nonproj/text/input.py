@@ -1,4 +1,4 @@
-"""Plain text from a file or pipe: how it is decoded, divided into pieces and read as sentences."""
+"""Plain text from a file or pipe: decoding, division into pieces, and reading as sentences."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) -> Iterator[Sentence | MalformedUnit]:
-    """Read plain text like `read_text`; lines that are broken are left out, and reported in their place."""
+    """Read plain text as `read_text` does; broken lines are left out, and reported in their place."""
     number = 0
     for piece in split_text_units(source, options, 0):
         if isinstance(piece, MalformedUnit):
@@ -125,9 +125,9 @@ def read_text_units(source: Source, segmenter: Segmenter, options: TextInput) ->
 def split_text_units(
     source: Source, options: TextInput | None = None, size: int = _BLOCK
 ) -> Iterator[TextPiece | MalformedUnit]:
-    """Divide a text into pieces like `split_text`; lines that are broken are left out, and reported in their place.
+    """Divide a text into pieces as `split_text` does; broken lines are left out, and reported in their place.
 
-    Broken is a line that is not UTF-8, a long stretch of blanks, and all that follows damaged gzip data.
+    Lines that are not UTF-8, long stretches of blanks, and everything after damaged gzip data count as broken.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _decodable(stream: Any) -> Iterator[str | bytes]:
 
 
 def _lines_of(data: bytes) -> Iterator[str | bytes]:
-    """Yield lines, decoded together as far as they can be."""
+    """Yield lines, decoded together as far as possible."""
     try:
         if data:
             yield data.decode()

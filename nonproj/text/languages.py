@@ -1,6 +1,6 @@
 """The languages of the rules for plain text: their abbreviations, patterns and frequent words.
 
-They stand in ``features/languages.yaml``, and are stored in the models that use them.  The languages are those of the
+They are in ``features/languages.yaml``, and are stored in the models that use them.  The languages are those of the
 treebanks without raw text that ``data_scripts`` fetches.
 """
 
@@ -21,10 +21,10 @@ PATTERNS = frozenset(
 """Patterns that stay together in all languages, in the notation of `Language`."""
 
 _MOST_FREQUENT = 200
-"""The words that recognise a language are among this many words of a treebank."""
+"""Number of a treebank's most frequent words by which its language is recognised."""
 
 _MIN_WORDS = 1000
-"""Words of a treebank in which a language can be recognised."""
+"""Minimum number of words of a treebank for recognising its language."""
 
 
 class Language(NamedTuple):

@@ -1,4 +1,4 @@
-"""The layout of a text: its chunks (what stands between blanks), lines and paragraphs, and hashes of their shapes."""
+"""The layout of a text: its chunks (strings between blanks), lines and paragraphs, and hashes of their shapes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 a line end where it would have, or the end of a paragraph."""
 
 TOKEN_ENDS, SENTENCE_GOES_ON = 1, 2
-"""Decisions about the place after a character: see `Text`.  The end of a paragraph ends a sentence all the same."""
+"""Decisions about the place after a character: see `Text`.  The end of a paragraph always ends a sentence."""
 
 MAX_TOKEN = 1000
-"""Longest token, in characters; longer ones are cut, later if necessary, so that no mark is separated from its letter:
-at twice this length at the latest, which only clusters of a thousand marks reach."""
+"""Maximum length of a token, in characters; longer ones are cut, later if a mark would be separated from its letter,
+and at twice this length at the latest, which only clusters of a thousand marks reach."""
 
 MAX_HASHED = 24
 """Number of leading characters on which the hash of a string depends, besides its length."""
@@ -54,7 +54,7 @@ class Text(NamedTuple):
     fixed : ndarray of shape (n,), uint8
         1 for a character after which no token ends, because it is joined to the next or inside an address.
     decided : ndarray of shape (n,), uint8
-        What a user's lexicon decides of the place after a character: a sum of `TOKEN_ENDS` and `SENTENCE_GOES_ON`.
+        Decisions of a user's lexicon about the place after a character: a sum of `TOKEN_ENDS` and `SENTENCE_GOES_ON`.
     """
 
     lower: np.ndarray
@@ -94,7 +94,7 @@ def lay_out(text: str, path: str = "<text>") -> Text:
 
 @kernel
 def _lay_out(lower: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Int64s, Uint8s, Uint32s, Uint8s]:
-    """Return from ``run`` to ``flags`` the fields of a `Text`, without the marks of addresses."""
+    """Return the fields ``run`` to ``flags`` of a `Text`, without the marks of addresses."""
     start, end, blanks = _chunks(lower, kind)
     chunk, flags = np.empty(len(start), np.uint32), np.empty(len(start), np.uint8)
     for c in range(len(start)):
@@ -106,7 +106,7 @@ def _lay_out(lower: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Int64s, Uint
 
 @kernel
 def _runs(kind: Uint8s) -> Int64s:
-    """Return where the run of equal kinds that each character is in ends, int64[n]."""
+    """Return the end of each character's run of equal kinds, int64[n]."""
     run = np.empty(len(kind), np.int64)
     for i in range(len(kind) - 1, -1, -1):
         run[i] = run[i + 1] if i + 1 < len(kind) and kind[i + 1] == kind[i] else i + 1
@@ -149,7 +149,7 @@ def is_too_long(joined: Uint8s, begin: int, i: int) -> bool:
 
 @kernel
 def table_shift(size: int) -> int:
-    """Return by how many bits a hash is shifted to be a place in a table of this length, which is a power of two."""
+    """Return the number of bits by which a hash is shifted to a place in a table of this length, a power of two."""
     shift = 32
     while size > 1:
         size >>= 1
@@ -191,9 +191,9 @@ def outline_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
 
 @kernel
 def class_end(kind: Uint8s, run: Int64s, i: int, last: int) -> int:
-    """Return where the characters of one class from ``i`` on end, at ``last`` at the latest.
+    """Return the end of the characters of one class from ``i`` on, at most ``last``.
 
-    After `MAX_HASHED` characters, the end of a run of one kind will do, so that the time has a bound.
+    After `MAX_HASHED` characters, the end of a run of one kind is returned, so that the time has a bound.
     """
     end = run[i]
     while end < last and end - i < MAX_HASHED and _CLASS[kind[end]] == _CLASS[kind[i]]:
@@ -212,7 +212,7 @@ def class_before(kind: Uint8s, first: int, i: int) -> int:
 
 @kernel
 def _chunks(codes: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s]:
-    """Return the first character of each chunk, the one behind its last, and what follows it."""
+    """Return the first character of each chunk, the one behind its last, and the kind of blanks after it."""
     most = len(kind) // 2 + 1
     start, end, blanks = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
     count, newlines, width, inside = 0, 0, 0, False
@@ -258,7 +258,7 @@ def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
 
 @kernel
 def _fit_lines(start: Int64s, end: Int64s, blanks: Uint8s) -> None:
-    """Tell line ends where the next chunk would have fit on the line from those where it would not."""
+    """Distinguish line ends where the next chunk would have fit on the line from the others."""
     first = 0
     while first < len(start):
         last, longest, line = first, 0, start[first]

@@ -26,7 +26,7 @@ _LETTER = rf"[^\W{_UNDIVIDED}]"
 _WORD, _RUN = re.compile(f"{_LETTER}+"), re.compile(rf"{_LETTER}+|\S")
 
 _GOES_ON = re.compile(rf".'[^\W\d_]|{_LETTER}{{2}}"), re.compile(rf"(\W)\1|{_LETTER}{{2}}")
-"""The last character of a match that does not end there, and the next: of a word, or of one with signs or blanks."""
+"""Patterns of a match's last character and the next if the token goes on: for words, and for strings with signs."""
 
 
 class TokenMatch(NamedTuple):
@@ -70,11 +70,11 @@ class UserLexicon(Fitted):
 
     @classmethod
     def of(cls, source: LexiconSource) -> UserLexicon | None:
-        """Return the lexicon in a file, or the one that is given; errors as for `nonproj.io.lexicon.read_lexicon`."""
+        """Return the lexicon in a file, or the given lexicon; errors as for `nonproj.io.lexicon.read_lexicon`."""
         return cls(tuple(dict.fromkeys(read_lexicon(source)))) if isinstance(source, str | Path) else source
 
     def over(self, other: UserLexicon | None) -> UserLexicon:
-        """Return a lexicon with the entries of another for those tokens that this one lacks."""
+        """Return this lexicon, with the entries of another for tokens that it lacks."""
         own = {each.token for each in self.entries}
         return UserLexicon(self.entries + tuple(each for each in (other or self).entries if each.token not in own))
 
@@ -106,7 +106,7 @@ class UserLexicon(Fitted):
         return [tuple(each.words[0] for each in self.entries_of(word) if len(each.words) < 2) for word in words]
 
     def matches(self, text: str, layout: Text) -> Iterator[TokenMatch]:
-        """Yield the tokens of the lexicon in a text from left to right, of several that begin at a place the longest.
+        """Yield the tokens of the lexicon in a text from left to right, the longest of those that begin at one place.
 
         They are within a paragraph, and neither begin nor end inside an address.  A line end is a blank.
         """
@@ -128,7 +128,7 @@ class UserLexicon(Fitted):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> UserLexicon:
-        """Return the inverse of `state`; raise `ModelError` if an entry is not valid."""
+        """Return the lexicon that `state` describes; raise `ModelError` if an entry is not valid."""
         entries = []
         try:
             for token, ends, *rows in meta["entries"]:
@@ -143,7 +143,7 @@ LexiconSource: TypeAlias = str | Path | UserLexicon | None
 
 
 def with_tokens(layout: Text, matches: Iterable[TokenMatch]) -> Text:
-    """Return a layout in which no token ends inside some strings, and those that are bounded are chunks."""
+    """Return a layout in which no token ends inside the matches, and bounded ones are chunks."""
     n, fixed, decided, solid = len(layout.fixed), layout.fixed.copy(), layout.decided.copy(), layout.kind > NEWLINE
     inside, bound = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
     for match in matches:

@@ -1,7 +1,7 @@
-"""Multiword tokens: which tokens of a text stand for several words, and for which.
+"""Multiword tokens: tokens of a text that stand for several words, and these words.
 
 A semi-Markov model over the characters of a token finds its best analysis into words (`nonproj.text.multiword_model`);
-the tokens beside it add to the score of the token as one word.
+its neighbours contribute to the score of the token as one word.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from nonproj.text.multiword_segments import divisions
 from nonproj.text.training_text import folds_of
 
 _UNDIVIDED = re.compile(r"[\s@#/\\_.:]")
-"""Addresses, names and codes have no other words than in training."""
+"""Pattern of addresses, names and codes, which have only the words that they had in training."""
 
 _MOST_REMEMBERED = 1 << 18
 
@@ -37,7 +37,7 @@ _Ends = tuple[int, ...]
 
 
 class _FormAnalysis(NamedTuple):
-    """Analysis of a form, whatever is beside it.
+    """Analysis of a form without regard to its neighbours.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Multiwords:
         return cls(lexicon, learn(_examples(folds, lexicons, ends, marks), generator(seed, Stream.MULTIWORDS)))
 
     def expand(self, forms: list[str]) -> tuple[dict[int, Words], dict[int, float]]:
-        """Return the words of the multiword tokens among consecutive tokens, and the log-odds of all that may be one.
+        """Return the words of the multiword tokens among consecutive tokens, and the log-odds of all possible ones.
 
         Both are by index.
 
@@ -151,12 +151,12 @@ class Multiwords:
 
     @classmethod
     def from_state(cls, state: dict[str, Any], weights: np.ndarray) -> Multiwords:
-        """Return the inverse of `state` with these weights.
+        """Return the multiword tokens that `state` describes, given their weights.
 
         Raises
         ------
         ModelError
-            A part of the state is not of its form.
+            A part of the state is malformed.
         """
         return cls(MultiwordLexicon.from_state(state), weights)
 
@@ -183,7 +183,7 @@ def _segments(form: str, lexicon: MultiwordLexicon) -> list[Segment]:
 
 
 def _analysed(token: SurfaceToken, plain: Callable[[str], str]) -> _Token:
-    """Return a token without case and marks, and its words; none if it is one word."""
+    """Return a token without case and marks, and its words; no words if it is one word."""
     return plain(token.form), tuple(map(lowered, token.words))
 
 
@@ -195,7 +195,7 @@ def _described(forms: Sequence[str], lexicon: MultiwordLexicon) -> Iterator[tupl
 
 
 def _context(forms: Sequence[_FormAnalysis], chosen: Sequence[int]) -> np.ndarray:
-    """Return the attributes `CONTEXT` of some of consecutive tokens, uint32."""
+    """Return the attributes `CONTEXT` of some tokens among consecutive ones, uint32."""
     edge = _FormAnalysis(0, 0, 0, (), 0.0)
     padded = [edge, *forms, edge]
     rows = [(*padded[i + 1][:3], padded[i].key, padded[i + 2].key) for i in chosen]
@@ -239,7 +239,7 @@ def _examples(
 def _factors(token: list[int], forms: Iterable[_Token], plain: Callable[[str], str]) -> np.ndarray:
     """Return the weight of each example: the logarithm of its form's count, divided among all with the same words.
 
-    Forms that are not always the same words count each time, because what is around them decides.
+    Forms with several analyses count each time, because their context decides.
     """
     readings = defaultdict[str, set[Words]](set)
     for form, words in forms:

@@ -2,7 +2,7 @@
 
 A *known* segment is a word in several multiword tokens, and in a share of all that begin or end with it.  Every other
 one is *open*.  An analysis of a token is a path through its segments, in which no two open ones are adjacent; tokens
-are also analysed as a whole: as one word, or, if they were multiword tokens in training, as the words that they had.
+are also analysed as a whole: as one word, or, if they were multiword tokens in training, as their words there.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from nonproj.text.characters import lowered
 from nonproj.text.multiword_segments import COPY, Edit, edit_of, without_acutes
 
 WHOLE, REMEMBERED, KNOWN, OPEN = range(4)
-"""Kinds of segments: a token as one word, a token as the words that it had in training, and segments of it."""
+"""Kinds of segments: a token as one word, a token as its words in training, and known and open segments of it."""
 
 ALONE, FIRST, INNER, LAST = range(4)
 """Places of segments in their token."""
 
 LONGEST, LONGEST_TOKEN = 24, 40
-"""Longest segment, and longest token that has any, in characters."""
+"""Maximum lengths of a segment, and of a token with segments, in characters."""
 
 MIN_TOKENS, MIN_SHARE = 2, 0.1
 """Minimum number of different multiword tokens in which a known segment is a word, or an edit of other segments occurs;
 and minimum share of the tokens that begin or end with the segment."""
 
 MOST_READINGS = 16
-"""Maximum number of words that one segment was in training, and of the edits that fit the same segments."""
+"""Maximum number of words of one segment in training, and of edits that fit the same segments."""
 
 _MOST_COUNTED = 1 << 31
 _ACCENTS = 200
-"""Canonical combining classes from here on are those of marks above and below, such as Hebrew accents, not vowels."""
+"""Lowest canonical combining class of marks above and below, such as Hebrew accents; vowels have lower ones."""
 
 _OWNER = "the segmenter's multiword tokens"
 
@@ -48,7 +48,7 @@ _UNKNOWN = 0, 0
 
 Words = tuple[str, ...]
 _CountedEdit = tuple[Edit, int, list[int]]
-"""An edit, its hash, and in how many tokens it is that of the first word, of an inner one and of the last one."""
+"""An edit, its hash, and the numbers of tokens in which it makes the first word, an inner one and the last one."""
 
 
 class Segment(NamedTuple):
@@ -60,9 +60,9 @@ class Segment(NamedTuple):
         Its characters in the token without silent marks.
     kind, place : int
     edit, word : int
-        Hashes: of the edit, or the number of words of a `REMEMBERED` token; and of the word, if that is known.
+        Hashes of the edit (or of the number of words of a `REMEMBERED` token), and of the word, if that is known.
     frequency, known : int
-        Classes: how often the words are made of it, and how often they are tokens.
+        Classes of two counts: of the segment as these words, and of the words as tokens.
     words : tuple of str
         In lower case.
     """
@@ -79,13 +79,13 @@ class Segment(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A word that a segment was in training.
+    """A word of a segment in training.
 
     Attributes
     ----------
     word : str
     counts : tuple of three int
-        In how many different tokens: as the first word, an inner one and the last one.
+        Numbers of different tokens with it as the first word, an inner one and the last one.
     known : bool
         Whether the segment is a known one.
     """
@@ -131,9 +131,9 @@ class MultiwordLexicon:
     marks : str
         The silent marks.
     entries : dict of str to list of (tuple of str, int)
-        For multiword tokens, in lower case and without silent marks, their words, and how often they had them.
+        For multiword tokens, in lower case and without silent marks, their words and the counts of these.
     segments : dict of str to list of Counted
-        The words that segments were.
+        The words of segments in training.
     tokens : dict of str to int
         Classes of the counts of tokens that are one word.
     """
@@ -236,7 +236,7 @@ class MultiwordLexicon:
         return found
 
     def _inside(self, form: str) -> Iterator[Segment]:
-        """Yield the segments inside a token that are on a path: see the module."""
+        """Yield the segments inside a token that are on a path (see the module's docstring)."""
         n = len(form)
         ends = [{b + k for k in self._lengths if form[b : b + k] in self._productive and b + k <= n} for b in range(n)]
         ends[0].discard(n)
@@ -264,7 +264,7 @@ class MultiwordLexicon:
             yield KNOWN, place, edit, self._words[word][0], frequency, known, (word,)
 
     def _open(self, segment: str, begin: int, place: int) -> Iterator[Segment]:
-        """Yield the words of another segment: those that it was in training, and those of edits."""
+        """Yield the words of an open segment: those in training, and those by edits."""
         end, seen, tokens = begin + len(segment), set[str](), self.tokens
         for word, _, _ in self.segments.get(segment, ()):
             seen.add(word)
@@ -302,12 +302,12 @@ class MultiwordLexicon:
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> MultiwordLexicon:
-        """Return the inverse of `state`.
+        """Return the lexicon that `state` describes.
 
         Raises
         ------
         ModelError
-            An entry, a segment or a token is not of that form.
+            An entry, a segment or a token is malformed.
         """
         check_strings(list(state["marks"]), MULTIWORD, _OWNER)
         entries: dict[str, list[tuple[Words, int]]] = defaultdict(list)
@@ -325,7 +325,7 @@ class MultiwordLexicon:
 
 
 def without_marks(form: str, marks: str) -> tuple[str, list[int]]:
-    """Return a token in lower case without some marks, and for each character left a number for the vowels after it.
+    """Return a token in lower case without some marks, and a number for the vowels after each remaining character.
 
     Examples
     --------
@@ -384,14 +384,14 @@ def _rows(rows: list[Any], types: tuple[type, ...]) -> list[list[Any]]:
 
 
 def _counted(count: int) -> int:
-    """Return a count of a model; raise `ModelError` if it is none."""
+    """Return a count in a model; raise `ModelError` if it is not one."""
     if not 0 <= count < _MOST_COUNTED:
         raise ModelError(f"{_OWNER} have a count of {count}")
     return count
 
 
 def _words(words: list[Any], form: str) -> Words:
-    """Return the words of a token; raise `ModelError` if they, or the token, do not fit."""
+    """Return the words of a token; raise `ModelError` if token or words exceed the limits."""
     check_strings([form, *words], MULTIWORD, _OWNER)
     if not 2 <= len(words) <= MOST_WORDS or sum(map(len, words)) > LONGEST_EXPANSION:
         limits = f"2 to {MOST_WORDS} words of up to {LONGEST_EXPANSION} characters together are allowed"

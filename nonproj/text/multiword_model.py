@@ -1,6 +1,6 @@
 """The score of an analysis of a token into words: a semi-Markov model (Sarawagi and Cohen 2004), linear in features.
 
-The features are those of each segment, with the characters around it, and of each two adjacent ones; what is around the
+The features are those of each segment, with the characters around it, and of each two adjacent ones; the context of the
 token adds to the score of the whole.  Weights are learnt by gradients of the log-likelihood, from sums over all paths
 through the segments, and the best path is found by dynamic programming: both are exact.
 """
@@ -32,8 +32,8 @@ _ATTRIBUTES = (
     "l1", "l2", "l3", "r1", "r2", "r3", "f1", "f2", "f3", "b1", "b2", "b3", "b4",
 )  # fmt: skip
 """Attributes of a segment: those of `Segment`, the shape of the token, its length, its hash, alone and with vowels, the
-vowels of its first and last character, what is before and after it, and one to four characters to the left and the
-right of it, at its front and at its back."""
+vowels of its first and last character, the characters before and after it, and one to four characters to its left and
+right, at its front and at its back."""
 
 _WIDTH, _N_GIVEN = len(_ATTRIBUTES), len(_GIVEN)
 
@@ -78,7 +78,7 @@ CONTEXT_TEMPLATES = (
     "w.affix w.behind",
     "w.form w.before w.behind",
 )
-"""A token in context: its form, the longest known segment at its end, its shape, and the forms beside it."""
+"""Templates of a token in context: its form, the longest known segment at its end, its shape, and its neighbours."""
 
 _ONE, _TWO = Grammar("segment", ("s",), _ATTRIBUTES, (0, 0)), Grammar("segments", ("s",), _ATTRIBUTES, (-1, 0))
 _AROUND = Grammar("token around", ("w",), CONTEXT, (-REACH, REACH))
@@ -89,7 +89,7 @@ _CONTEXT: Window = window_of(compile_templates(CONTEXT_TEMPLATES, _AROUND), _ARO
 _N_SEGMENT, _N_PAIR = len(TEMPLATES), len(PAIR_TEMPLATES)
 _SHIFT = np.uint32(32 - BITS)
 _LEAST = 1e-5
-"""Smaller gradients are not followed."""
+"""Minimum absolute value of a gradient; smaller ones are skipped."""
 
 
 class Lattices(NamedTuple):
@@ -200,7 +200,7 @@ def _sum_weights(places: Int32s, weights: Float32s) -> Float64s:
 
 
 class _Graph(NamedTuple):
-    """The segments of a token: where they begin and end, which are adjacent, the scores of both, and their features."""
+    """The segments of a token and pairs of adjacent ones, with their scores and features."""
 
     begin: np.ndarray
     end: np.ndarray
@@ -238,7 +238,7 @@ def _log_add(a: float, b: float) -> float:
 
 @kernel
 def _sums(graph: _Graph, allowed: Bools, forward: Float64s, backward: Float64s) -> float:
-    """Write the logarithms of the sums over paths: up to each segment, with it, and behind it; return that of all."""
+    """Write the logarithms of the sums over paths up to each segment, with it, and behind it; return that of all."""
     length, total = graph.end.max(), -np.inf
     for e in range(len(allowed)):
         forward[e] = graph.score[e] if allowed[e] and graph.begin[e] == 0 else -np.inf
@@ -259,7 +259,7 @@ def _sums(graph: _Graph, allowed: Bools, forward: Float64s, backward: Float64s) 
 
 @kernel
 def _follow(places: Int32s, gradient: float, weights: Float32s, squares: Float32s) -> None:
-    """Make a step of all weights of some features, unless the gradient is tiny."""
+    """Make a step on the weights of some features, unless the gradient is tiny."""
     if abs(gradient) > _LEAST:
         rounded = rounded_gradient(gradient)
         for place in places:
@@ -270,7 +270,7 @@ def _follow(places: Int32s, gradient: float, weights: Float32s, squares: Float32
 def _learn_token(
     graph: _Graph, gold: Bools, context: Int32s, factor: float, weights: Float32s, squares: Float32s
 ) -> None:
-    """Follow the gradient of the log-likelihood of the gold analyses of a token, times a factor.
+    """Step along the gradient of the log-likelihood of the gold analyses of a token, times a factor.
 
     Its first segment is the whole.
     """
@@ -308,7 +308,7 @@ class Examples(NamedTuple):
     context : ndarray of shape (X, len(CONTEXT_TEMPLATES)), int32
         Result of `context_places`.
     factor : ndarray of shape (X,), float64
-        Its weight, which is the smaller the more frequent the token is.
+        The weight of each example; the more frequent a token, the smaller.
     """
 
     lattices: Lattices
@@ -369,7 +369,7 @@ def _best(found: Lattices, segment: Window, pair: Window, weights: Float32s) -> 
 
 
 def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[list[int]]]:
-    """Return how much better than the whole each token's best analysis into several words is, and its segments.
+    """Return the margin of each token's best analysis into several words over the whole token, and its segments.
 
     Returns
     -------

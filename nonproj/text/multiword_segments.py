@@ -1,8 +1,8 @@
 """Edits by which segments of a multiword token become its words, and the assignment of segments to words.
 
 An `Edit` replaces the beginning and the end of a segment, around the longest part that it shares with its word.  So a
-token is divided into as many segments as it has words, where the edits are small and frequent: *im* is *i*, with ``n``
-added, and *m*, with ``de`` before it.
+token is divided into one segment per word, such that the edits are small and frequent: *im* is *i*, with ``n`` added,
+and *m*, with ``de`` before it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import NamedTuple
 _ACUTE = "\u0301"
 _ROUNDS = 2
 _FREQUENT_WORD, _FREQUENT_EDIT = 0.4, 0.2
-"""Discounts of a segment, in characters, by the logarithm of the number of tokens where it is the same word, or
-where the edit is the same."""
+"""Discounts of a segment, in characters, by the logarithm of the number of tokens with the same word of the segment, or
+with the same edit."""
 
 
 class Edit(NamedTuple):
@@ -68,7 +68,7 @@ def without_acutes(text: str) -> str:
 
 @lru_cache(1 << 16)
 def edit_of(segment: str, word: str) -> Edit:
-    """Return the edit that makes a word of a segment; it replaces everything where the two have nothing in common.
+    """Return the edit that makes a word from a segment; it replaces everything if the two have nothing in common.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def _edit(unaccented: bool, source: str, word: str) -> Edit:
 
 
 def divide(form: str, words: Sequence[str], cost: Callable[[str, str], float]) -> tuple[int, ...]:
-    """Return the ends of the segments of a token, one for each word, where the sum of costs is least.
+    """Return the ends of the segments of a token, one for each word, with the least sum of costs.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def divide(form: str, words: Sequence[str], cost: Callable[[str, str], float]) -
 def divisions(tokens: Collection[tuple[str, tuple[str, ...]]]) -> dict[tuple[str, tuple[str, ...]], tuple[int, ...]]:
     """Return the ends of the segments of each token with its words, all in lower case.
 
-    First the edits are as small as possible; then what is frequent in the result is preferred.
+    First the edits are as small as possible; a second pass prefers words and edits that are frequent in the first.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Segmented text as CoNLL-U, from which the text can be restored to the last byte.
 
-``SpaceAfter=No`` or ``SpacesAfter`` in MISC says how a token is separated from the next, unless by one blank; blanks
+``SpaceAfter=No`` or ``SpacesAfter`` in MISC is the separation of a token from the next, unless it is one blank; blanks
 before the first token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for
 characters that have none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is
 normalized, and so are the blanks in a word, such as a line end; the original is kept as ``OrigForm``.
@@ -30,7 +30,7 @@ BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() or unicodedat
 _BLANKS = re.compile(f"[{re.escape(BLANKS)}]+")
 
 CERTAIN = 1e6
-"""Upper limit of log-odds, also used where nothing was to be decided."""
+"""Upper limit of log-odds, also used where there was nothing to decide."""
 
 
 def escape(text: str) -> str:
@@ -64,7 +64,7 @@ _SPACES = _SpaceAttributes({" ": "_", "": "SpaceAfter=No"})
 
 
 def split_blanks(blanks: str) -> int:
-    """Return where the blanks between two paragraphs are divided: behind the last line end.
+    """Return the place that divides the blanks between two paragraphs: behind the last line end.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def boundary_margins(
 def renumber(text: str, shift: int, document: str = "") -> str:
     """Return CoNLL-U text with ``shift`` added to every ``# sent_id`` that is a number.
 
-    A name of the document becomes its ``# newdoc id``, and the first part of each ``# sent_id``.
+    The name of a document becomes its ``# newdoc id``, and the first part of each ``# sent_id``.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 A piece ends with a paragraph, after the blank lines behind it; where sentences end with the line, with a line.  A
 paragraph of more than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or
-else at a blank.  The division into pieces never affects the segmentation, so one process and many workers write the
-same.
+else at a blank.  The division into pieces never affects the segmentation, so one process and many workers give the same
+output.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from nonproj.text.formats import LINES, WORDS, TextInput, TextPiece
 from nonproj.text.output import BLANKS, count_newlines, split_blanks
 
 MAX_PARAGRAPH = 1 << 20
-"""Longest paragraph, in characters; longer ones are cut."""
+"""Maximum length of a paragraph, in characters; longer ones are cut."""
 
 MAX_BLANKS = 1 << 17
-"""Longest stretch of blanks and control characters."""
+"""Maximum length of a stretch of blanks and control characters."""
 
 _CUT_WINDOW = 1 << 16
-"""A long paragraph is cut within this many characters before the limit, if possible."""
+"""Number of characters before the limit within which a long paragraph is cut, if possible."""
 
 _ALL = re.escape(BLANKS)
 _OTHERS = re.escape(BLANKS.replace("\n", ""))
@@ -45,7 +45,7 @@ _CUTS = tuple(
 
 
 class Splitter:
-    """The text that has been read but not yielded, and where it is.
+    """The text that has been read but not yielded, and its position in the file.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Splitter:
         Name of the file, for messages.
     options : TextInput
     size : int
-        A piece has at least this many characters, but for the last one; 0: a piece is what is complete.
+        Minimum number of characters of a piece, except the last one; 0: every complete text is a piece.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Splitter:
             yield self._piece(self.ready, self.follows)
 
     def _blanks_before(self, place: int) -> int:
-        """Return where the blanks before a place in the buffer begin."""
+        """Return the first of the blanks before a place in the buffer."""
         while place and self.buffer[place - 1] in BLANKS:
             place -= 1
         return place
@@ -156,7 +156,7 @@ class Splitter:
         return len(self.buffer.rstrip(BLANKS)) - 1
 
     def _cut(self, first: int, limit: int) -> int:
-        """Return where a paragraph that goes on at ``limit`` is cut: not before ``first``."""
+        """Return the place to cut a paragraph that goes on at ``limit``, not before ``first``."""
         for pattern in _CUTS:
             places = [match.end() for match in pattern.finditer(self.buffer, max(first, limit - _CUT_WINDOW), limit)]
             solid = _SOLID.search(self.buffer, places[-1]) if places else None
@@ -168,7 +168,7 @@ class Splitter:
         return whole[-1] if whole else limit
 
     def _piece(self, end: int, begins: bool) -> TextPiece:
-        """Return the piece up to ``end``; ``begins``: what follows begins a paragraph."""
+        """Return the piece up to ``end``; ``begins``: the next one begins a paragraph."""
         text = self.buffer[:end]
         piece = TextPiece(text, self.name, self.line, self.offset, self.begins)
         self.buffer, self.begins = self.buffer[end:], begins

@@ -3,7 +3,7 @@
 The rules for tokens follow the idea of Unicode's word boundaries (UAX 29): letters and digits stay together, as do
 those with an apostrophe, a hyphen, a dot or a comma between them; every other character is a token, equal ones in a row
 are one.  Addresses, ``#tags``, ``@names`` and emoticons stay whole, and so do the tokens of the treebank that have
-punctuation, such as ``bl.a.``; but a number is no shorter than the rules make it.  A `Language` adds abbreviations,
+punctuation, such as ``bl.a.``; but a number is never shorter than by the rules.  A `Language` adds abbreviations,
 patterns, and the words that tell an abbreviation from the end of a sentence.
 """
 
@@ -62,11 +62,11 @@ _ENTRY = StringKind("token", 60, 50_000)
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
 _LANGUAGE = {"code": str, "name": str, "suffixes": list, **dict.fromkeys(_GROUPS, list)}
 _FEW = 5
-"""Occurrences of a word from which on its form with a full stop is no abbreviation, unless that is more frequent."""
+"""Count of a word from which on its form with a full stop is not an abbreviation, unless that is more frequent."""
 
 NOTHING, CONTINUED, NUMBERED, BEGUN, OTHER = range(5)
-"""Contexts behind a chunk: the end of a paragraph; lower case or punctuation that goes on; a number; a frequent word
-that is capitalised; anything else."""
+"""Contexts behind a chunk: the end of a paragraph; lower case or punctuation inside a sentence; a number; a frequent
+word that is capitalised; anything else."""
 
 
 class UnicodeRules:
@@ -130,12 +130,12 @@ class UnicodeRules:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any]) -> UnicodeRules:
-        """Return the inverse of `state`.
+        """Return the rules that `state` describes.
 
         Raises
         ------
         ModelError
-            A string is not of its kind.
+            A string is invalid.
         """
         lexicon, known = check_strings(meta["lexicon"], TOKEN, "the segmenter's lexicon"), meta["language"]
         code, name = check_strings([known["code"], known["name"]], NAME, "the segmenter's language")
@@ -196,7 +196,7 @@ class UnicodeRules:
             begin = last + 1
 
     def _special(self, chunk: _Chunk, begin: int) -> int | None:
-        """Return the last character of the emoticon, tag, name or acronym here, or None."""
+        """Return the last character of the emoticon, tag, name or acronym that begins here, or None."""
         text, kinds = chunk.text, chunk.kinds
         inner = begin > 0 and kinds[begin - 1] in WORD_KINDS
         if text[begin] in "#@" and not inner:
@@ -215,14 +215,14 @@ class UnicodeRules:
         return None
 
     def _run(self, chunk: _Chunk, begin: int) -> int:
-        """Return the last character of the token here by the rules alone."""
+        """Return the last character of the token that begins at ``begin``, by the rules alone."""
         last = begin
         while last + 1 < len(chunk.text) and chunk.joins(last, self.language.patterns):
             last += 1
         return last
 
     def _known(self, chunk: _Chunk, begin: int) -> tuple[int, ...]:
-        """Return the ends of the longest known token here that does not end inside a word, counted from ``begin``."""
+        """Return the ends, counted from ``begin``, of the longest known token there that does not end inside a word."""
         lower = chunk.lower
         for stop in range(min(len(lower), begin + self._longest), begin + 1, -1):
             whole = lower[begin:stop]
@@ -295,8 +295,8 @@ class UnicodeRules:
     def _ends(self, form: str, after: str, kind: int) -> bool:
         """Return whether a sentence ends with an abbreviation that a word follows.
 
-        It does before a capital, where abbreviations of names and titles are known not to end it, and those that are
-        capitalised themselves may be part of a name.
+        It does before a capital, except with known abbreviations of names and titles, and with capitalised ones, which
+        may be part of a name.
         """
         lower, words = _plain(form), self.language.words
         if kind != UPPER or len(form) < 3 or not words or _ORDINAL.fullmatch(lower):
@@ -312,9 +312,9 @@ _SHAPES = {**dict.fromkeys(WORD_KINDS, "a"), DIGIT: "1", APOSTROPHE: "'", DASH: 
 class _Chunk:
     """A chunk that is split.
 
-    ``kinds`` and ``fixed`` are those of its characters; ``context`` is what follows it, where it ends with a full stop;
-    ``begins_line`` says whether it is the first of a line that is no continuation.  Its ``shape`` is the chunk as
-    patterns are written.
+    ``kinds`` and ``fixed`` are those of its characters; ``context`` is the kind of text after it if it ends with a full
+    stop; ``begins_line`` is true for the first chunk of a line that is not a continuation.  Its ``shape`` is in the
+    notation of patterns.
     """
 
     def __init__(self, text: str, kinds: list[int], fixed: list[int], context: int, begins_line: bool):
@@ -337,7 +337,7 @@ def _plain(form: str) -> str:
 
 
 def _token_of(entry: str) -> tuple[str, tuple[int, ...]]:
-    """Return a token, or several that are written together, and where they end."""
+    """Return a token, or several that are written together, and their ends."""
     parts = _plain(entry).split()
     return "".join(parts), tuple(itertools.accumulate(map(len, parts)))
 

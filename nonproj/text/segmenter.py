@@ -1,4 +1,4 @@
-"""From plain text to sentences, tokens and words, as a treebank has them.
+"""From plain text to sentences, tokens and words, by the conventions of a treebank.
 
 Where a treebank has raw text, two linear models over hashed features find tokens and sentences; elsewhere rules do.
 Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
@@ -51,7 +51,7 @@ class Segmenter(Fitted):
     with_margins : bool
         Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.boundary_margins`).
     lexicon : UserLexicon, or None
-        What a user says of tokens, which is obeyed.
+        Lexicon of the user, which takes precedence.
     tree_scores : callable, or None
         Returns the score of the best tree of each sentence, float64; minus infinity where there is none.  Trees then
         decide between the doubtful sentences of running text: see `nonproj.text.alternatives`.
@@ -113,7 +113,7 @@ class Segmenter(Fitted):
 
     @classmethod
     def unicode(cls) -> Segmenter:
-        """Return rules over Unicode's characters, without any training."""
+        """Return a segmenter by rules over Unicode's characters, without any training."""
         return cls(UnicodeRules(), Multiwords.fit([]), _described(UnicodeRules()))
 
     def using(
@@ -127,7 +127,7 @@ class Segmenter(Fitted):
     def segment(self, text: str, options: TextInput | None = None) -> list[Sentence]:
         """Return the sentences of a text of one paragraph or more, as one document.
 
-        A text without words, which are anything but blanks and control characters, has no sentences.
+        A text of blanks and control characters alone has no sentences.
 
         Raises
         ------
@@ -216,12 +216,12 @@ class Segmenter(Fitted):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> Segmenter:
-        """Return the inverse of `state`.
+        """Return the segmenter that `state` describes.
 
         Raises
         ------
         ModelError
-            The values are not those of a segmenter; kernels rely on all that is checked here.
+            The values are not those of a segmenter; kernels rely on these checks.
         """
         check_strings([meta["description"]], NAME, "the segmenter's description")
         bits = BITS if meta["multiwords"]["entries"] else 0
@@ -235,7 +235,7 @@ class Segmenter(Fitted):
 
 
 def _bounded(layout: Text, breaks: bool) -> Text:
-    """Return a layout in which line breaks end paragraphs if they end sentences (``breaks``), and else are blanks."""
+    """Return a layout in which line breaks end paragraphs if ``breaks``, and otherwise count as blanks."""
     kind = np.uint8(PARAGRAPH if breaks else ONE_BLANK)
     return layout._replace(blanks=np.where((layout.blanks == WRAPPED) | (layout.blanks == BROKEN), kind, layout.blanks))
 
@@ -255,7 +255,7 @@ def _described(rules: UnicodeRules) -> str:
 
 
 def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
-    """Return tokens without a doubt about them."""
+    """Return the spans of tokens that are certain."""
     return TokenSpans(start, end, np.full(len(start), np.inf, np.float32))
 
 

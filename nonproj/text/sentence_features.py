@@ -1,7 +1,7 @@
-"""Features of a sentence end: the tokens around a place, and where the sentence began.
+"""Features of a sentence end: the tokens around a place, and the beginning of the sentence.
 
 A sentence's beginning is summarised by a state, a small number, so that its features are computed once for all
-beginnings that have it in common.
+beginnings that share it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "
 _ATTRIBUTES = (*OF_TOKEN, "absent", "one", "place", "inside", "verbs")
 """Attributes of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
-of speech, what its punctuation says (``mark``), whether the paragraph ends before it; and of the place after it, how
-long the sentence is, that with its open brackets and quotation marks, and its number of verbs."""
+of speech, the mark of its punctuation (``mark``), whether the paragraph ends before it; and of the place after it, the
+length of the sentence, that with its open brackets and quotation marks, and its number of verbs."""
 
 _WIDTH = len(_ATTRIBUTES)
 _OWN = 2 * _WIDTH  # the cells of the token before the place, which have what is known of the place
 _ONE, _PLACE, _INSIDE, _VERBS = (_OWN + _ATTRIBUTES.index(name) for name in ("one", "place", "inside", "verbs"))
 
 TOKENS_AROUND = 6
-"""Tokens around a place: three before it and three behind."""
+"""Number of tokens around a place: three before it and three behind."""
 
 GRAMMAR = Grammar("sentences", ("t",), _ATTRIBUTES, (-2, 3))
 """Templates name the token before the place, ``t``, and its neighbours."""
@@ -110,22 +110,22 @@ OF_BEGINNING = (
 """Templates that use the start of the sentence."""
 
 N_OF_MARKS = 1
-"""Leading templates, that of punctuation, which are trained first: rare features then add what it cannot explain."""
+"""Number of leading templates, that of punctuation, which are trained first: rare features then explain the rest."""
 
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 STATE_WINDOW: Window = window_of(compile_templates(OF_BEGINNING, GRAMMAR), GRAMMAR)
 
 N_LOCAL = len(TEMPLATES)
-"""Features of the tokens around a place."""
+"""Number of features of the tokens around a place."""
 
 N_FEATURES = len(TEMPLATES) + len(OF_BEGINNING)
-"""Features of a place."""
+"""Number of features of a place."""
 
 CELLS = TOKENS_AROUND * _WIDTH
-"""Attributes of all tokens around a place."""
+"""Number of attributes of all tokens around a place."""
 
 N_STATES = 144
-"""States of a sentence up to a place: see `state_of`."""
+"""Number of states of a sentence up to a place: see `state_of`."""
 
 
 @kernel
@@ -145,7 +145,7 @@ def state_of(length: int, brackets: int, quotes: int, verbs: int) -> int:
 
 @kernel
 def brackets_after(first: int, brackets: int) -> int:
-    """Return the number of open brackets after a token whose first character is of some kind."""
+    """Return the number of open brackets after a token, given the kind of its first character."""
     if first == OPEN:
         return brackets + 1
     return max(brackets - 1, 0) if first == CLOSE else brackets
@@ -153,13 +153,13 @@ def brackets_after(first: int, brackets: int) -> int:
 
 @kernel
 def at_line_end(blanks: int) -> int:
-    """Return 1 at the end of a line that is not full: such places have weights of their own."""
+    """Return 1 at the end of a line that is not full, else 0: such places have weights of their own."""
     return 1 if blanks == BROKEN else 0
 
 
 @kernel
 def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
-    """Return the first and the last row of the tokens around the place after row ``t`` that are in its paragraph."""
+    """Return the first and the last row, within the paragraph, of the tokens around the place after row ``t``."""
     first, last = t, t + 1
     while first > max(t - 2, PADDING) and blanks[first - 1] != PARAGRAPH:
         first -= 1
@@ -206,8 +206,8 @@ def hash_state(window: Window, state: int, shift: np.uint32, atoms: Uint32s, pla
 def states_of(table: TokenTable, known: KnownWords, ends: Bools, missed: Bools) -> Int32s:
     """Return the state of the place after each token, int32[T].
 
-    Sentences begin where gold ones do, but not after the tokens where ``missed`` is true: a model also has to go on
-    after an end that it has missed.
+    Sentences begin where gold ones do, except after the tokens where ``missed`` is true: a model must also learn to go
+    on after an end that it has missed.
     """
     states = np.empty(len(ends), np.int32)
     length, brackets, quotes, verbs = 0, 0, 0, 0

@@ -1,10 +1,10 @@
-"""A small network that scores sentence ends, beside the linear model.
+"""A small network that scores sentence ends, added to the linear model.
 
 A token has a vector: the sum of the rows of its attributes, such as its form and its suffix.  From these vectors layers
-over tokens in context (`nonproj.networks.context`) compute what each token adds to the hidden units of the places
-before and after it.  The hidden layer of a place is the positive part of that and a row for the state
-(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have similar vectors, what is learnt about
-one helps with the others, and an end may depend on tokens far away.
+over tokens in context (`nonproj.networks.context`) compute the contribution of each token to the hidden units of the
+places before and after it.  The hidden layer of a place is the positive part of their sum and a row for the state
+(`nonproj.text.sentence_features.state_of`).  So forms that are used alike have similar vectors and scores, and an end
+may depend on tokens far away.
 
 A token's context is its paragraph; long paragraphs are cut into pieces that overlap.  Scores depend on nothing but the
 paragraph.
@@ -37,7 +37,7 @@ TOKEN_WINDOW: Window = window_of(compile_templates([f"t.{name}" for name in OF_T
 """The rows of a token: one for each attribute."""
 
 N_ROWS = len(OF_TOKEN)
-"""Rows of a token."""
+"""Number of rows of a token."""
 
 _TABLES: Arrays = {
     "network_rows": ("float32", "rows width"),
@@ -60,14 +60,14 @@ class SentenceNetwork(NamedTuple):
     Attributes
     ----------
     rows : ndarray of shape (2 ** bits, D), float32
-        By hash.
+        Rows of attributes, by hash.
     states : ndarray of shape (2 * N_STATES, K), float32
         Weights of each state, and after them those at ends of lines that are not full.
     output : ndarray of shape (K + 1,), float32
-        The last is the bias.
+        Output weights, then the bias.
     context : ContextWeights or None
-        Its 2 * K sums of a token are what the token adds to the units of the place after it, then before it.  None if
-        there are no hidden units.
+        Gives 2 * K sums of a token, for the units of the place after it, then before it.  None if there are no hidden
+        units.
     """
 
     rows: np.ndarray
@@ -84,7 +84,7 @@ class SentenceNetwork(NamedTuple):
         return EncodedText(known, nodes, np.zeros((len(vectors), 0), np.int32))
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the arrays from which `check_network` makes the same; none if there are no hidden units."""
+        """Return the arrays from which `check_network` restores the network; none if there are no hidden units."""
         if not self.context:
             return {}
         return dict(zip(_TABLES, self[:3], strict=True)) | self.context.arrays()
@@ -102,7 +102,7 @@ def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
     Raises
     ------
     ModelError
-        They are no network that kernels can use.
+        They are not a network that kernels can use.
     """
     if NETWORK.keys().isdisjoint(arrays):
         return empty_network()
@@ -117,14 +117,14 @@ def check_network(arrays: Mapping[str, np.ndarray]) -> SentenceNetwork:
 
 
 class PieceNodes(NamedTuple):
-    """The tokens of pieces of paragraphs, of which some are in two pieces.
+    """The tokens of pieces of paragraphs; some tokens are in two pieces.
 
     Attributes
     ----------
     token : ndarray of shape (N,), int64
         The row of each node.
     own : ndarray of shape (N,), bool
-        Whether its piece is for the place after it; False for nodes that are only context.
+        Whether its piece scores the place after it; False for nodes that are only context.
     first, end : ndarray of shape (P,), int32
         The nodes of each piece.
     """

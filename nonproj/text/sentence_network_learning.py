@@ -1,7 +1,7 @@
 """Training of the network that scores sentence ends: logistic regression on pieces of paragraphs.
 
-Rows of tokens, inputs of layers and hidden units are left out at random.  The rows of forms are left out most often, so
-that a place is also known by its suffixes, shapes and classes, as places beside unknown words have to be.
+Rows of tokens, inputs of layers and hidden units have dropout.  The rows of forms have the highest rate, so that
+suffixes, shapes and classes are learnt, too, on which places next to unknown words depend.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class TrainableSentenceNetwork:
     ----------
     examples : EndExamples
     rng : numpy.random.Generator
-        For the first weights and what is left out.
+        For the initial weights and dropout.
     hyperparameters : Hyperparameters
 
     Attributes
@@ -122,7 +122,7 @@ class TrainableSentenceNetwork:
         self.rows, self.dense = self.layers.steps, [self.states, self.output, self.bias, *context.tables]
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of some pieces, some rows and units left out."""
+        """Return the gradient of some pieces, with dropout of rows and units."""
         nodes, hyper = PieceNodes(*nodes_of(self.examples.pieces[chosen])), self.hyperparameters
         places = np.flatnonzero(nodes.own & self.examples.learnt[nodes.token])
         kept = self._rng.random((len(nodes.token), N_ROWS), np.float32)
@@ -179,7 +179,7 @@ class TrainableSentenceNetwork:
 def learn_sentence_network(
     examples: EndExamples, epochs: int, rng: np.random.Generator, progress: Callable[..., Any]
 ) -> SentenceNetwork:
-    """Return a network that has learnt the sentence ends of a text; ``epochs`` are for one that is not small."""
+    """Return a network that has learnt the sentence ends of a text; ``epochs`` are for a text that is not small."""
     network = TrainableSentenceNetwork(examples, rng)
     pieces, epochs = np.arange(len(network.sizes)), SENTENCES.epochs(epochs, int(network.sizes.sum()))
     Learner(network, [pieces] * epochs, lambda _: rng).learn("network of sentences", progress)

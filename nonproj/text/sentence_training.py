@@ -28,11 +28,11 @@ MISSED = 0.1
 """Share of the sentence ends after which, in training, the model goes on as if it had missed them."""
 
 LEARNING_RATE = 0.1
-"""Rate of the linear models, times a factor for sentences; half and twice as large ones were no better there
+"""Rate of the linear models, times a factor for sentences; half and twice this factor were no better
 (``research/history.md``)."""
 
 COPIES = 1
-"""Copies of the training text with varied line breaks, beside the text as it is; three were no better
+"""Number of copies of the training text with varied line breaks, in addition to the text itself; three were no better
 (``research/history.md``)."""
 
 _CASE_BITS = 16
@@ -94,7 +94,7 @@ def learn_sentences(
 
 
 def _usage(counts: np.ndarray, texts: Sequence[TrainingText]) -> Usage:
-    """Return how the words of some texts are used; ``counts`` are those of `letter_case`."""
+    """Return the statistics of the words of some texts; ``counts`` are those of `letter_case`."""
     tables = [text.table() for text in texts]
     tags = np.concatenate([text.tags for text in texts])
     word = np.concatenate([table.word[PADDING:-PADDING] for table in tables])

@@ -1,7 +1,7 @@
 """Sentences of a text: a linear model and a small network give the probability that a sentence ends after each token.
 
-It depends on the tokens around the place and on where the sentence began: on its length, its verbs, its open brackets
-and quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
+It depends on the tokens around the place and on the sentence so far: on its length, its verbs, its open brackets and
+quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
 probability of being a sentence, and a dynamic program chooses the sentences with the largest sum of probabilities, less
 a cost for each (semi-Markov decoding for the minimum risk).  The end of a paragraph always ends a sentence.
 """
@@ -37,7 +37,7 @@ from nonproj.text.usage import KnownWords, Usage, is_finite_verb
 from nonproj.types import Float32s, Float64s, Int64s
 
 MIN_SHARE = 1 / 256
-"""Beginnings with less than this share of the probability are pruned, except for the most probable one."""
+"""Minimum share of the probability of a beginning that is kept; the most probable one always is."""
 
 _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
@@ -72,9 +72,9 @@ class SentenceModel(NamedTuple):
     weights : ndarray, float32
         Weights of the linear model.
     threshold : float
-        This is subtracted from the log-odds of each end.
+        Number subtracted from the log-odds of each end.
     network : SentenceNetwork
-        Its scores are added to those of the weights.
+        Network whose scores are added to those of the weights.
     """
 
     usage: Usage
@@ -179,7 +179,7 @@ def _find_endings(
 
 @kernel
 def _prune(active: Beginnings, count: int, ended: float) -> int:
-    """Keep the beginnings that are probable enough, so that all and the end have mass 1; return their number."""
+    """Keep the probable beginnings, scaled to a total mass of 1 with the end; return their number."""
     total, best, kept = ended, 0, 0
     for k in range(count):
         total += active.mass[k]
@@ -194,7 +194,7 @@ def _prune(active: Beginnings, count: int, ended: float) -> int:
 
 
 class SentenceSpans(NamedTuple):
-    """The spans of tokens that are a sentence with at least a minimum probability, as far as there is room for them.
+    """The spans of tokens that are a sentence with at least a minimum probability, up to the size of the arrays.
 
     Attributes
     ----------
@@ -205,7 +205,7 @@ class SentenceSpans(NamedTuple):
     size : ndarray of shape (1,), int64
         Their number.
     least : float
-        The least probability.
+        The minimum probability.
     """
 
     begin: np.ndarray
@@ -298,7 +298,7 @@ def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST) -> n
     table : TokenTable
     model : SentenceModel
     cost : float
-        The larger it is, the fewer sentences are found where they are not certain.
+        The larger the cost, the fewer sentences are found where ends are uncertain.
     """
     found: np.ndarray = _score_ends(table, *_as_kernels_read(table, model), float(cost))
     return found
@@ -312,7 +312,7 @@ def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) 
     table : TokenTable
     model : SentenceModel
     least : float
-        The least probability, above 0.
+        The minimum probability, above 0.
     """
     n = len(table.word) - 2 * PADDING
     room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together

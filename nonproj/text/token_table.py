@@ -1,4 +1,4 @@
-"""The tokens of a text as numbers, which the features of words and of sentence ends name."""
+"""The tokens of a text as numbers, from which features of words and of sentence ends are made."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class TokenTable(NamedTuple):
     first, last : ndarray of shape (T + 6,), uint8
         Kinds of their first and last characters.
     blanks : ndarray of shape (T + 6,), uint8
-        Kind of blanks after it: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last ends a paragraph.
+        Kinds of blanks after them: see `nonproj.text.layout`; `NO_BLANKS` inside a chunk.  The last ends a paragraph.
     size : ndarray of shape (T + 6,), int32
         Their lengths.
     decided : ndarray of shape (T + 6,), uint8
-        What is decided of the places after them: see `nonproj.text.layout.Text`.
+        Decisions about the places after them: see `nonproj.text.layout.Text`.
     """
 
     word: np.ndarray

@@ -37,9 +37,9 @@ _OF_PLACE = (
     "previous", "following", "nextkind", "known", "length", "one", "leftoutline", "rightoutline", "run", "earlier",
     "beside", "size",
 )  # fmt: skip
-"""Attributes of a place at which a token may end, beside the characters around it: marks of the chunk, the number of
-characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
-rest of the chunk, their shapes, the chunk, how far inside it the place is, the neighbouring chunks, the kind of the
+"""Attributes of a place at which a token may end, other than the characters around it: marks of the chunk, the number
+of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
+rest of the chunk, their shapes, the chunk, the position of the place in it, the neighbouring chunks, the kind of the
 next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
 of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, the
 class before the letters, or others, that end there, which of the two words beside it (or beside a sign that is next to
@@ -63,8 +63,8 @@ _OF_CLASSES = (
     f"{_KINDS} c+2.kind c.beside c.size",
     f"{_KINDS} c.earlier",
 )
-"""Templates that name no character and no string.  They are learnt alone first, so that they know what chunks have in
-common before strings explain each chunk of the training text by itself.
+"""Templates that name no character and no string.  They are learnt alone first, so that they capture common properties
+of chunks before strings explain each chunk of the training text by itself.
 
 The left side of a place is combined with the character after the next one, here and below: a full stop after
 a word is mostly the end of a sentence, unless the chunk goes on behind it."""
@@ -99,15 +99,15 @@ TEMPLATES = (
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 
 N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
-"""Features of a place: the first ones, and all."""
+"""Number of features of a place: of the first ones, and of all."""
 
 _CELLS = 6 * _WIDTH
 
 _BEFORE_MORE, _WITHOUT_VOWELS, _LONGEST_CLIPPED = 5.0, 8.0, 5
-"""Log-odds by which a full stop is less probable to be a token after what looks like an abbreviation (`_clipping`), and
-the most letters of one.
+"""Log-odds by which a full stop is less probable to be a token after a probable abbreviation (`_clipping`), and the
+maximum length of one.
 
-Treebanks have few abbreviations, so features learn these, not what others look like: after words such as ``para`` and
+Treebanks have few abbreviations, so features learn these, but do not generalise: after words such as ``para`` and
 ``lit``, log-odds are 0 to 5, after words at the end of a sentence 6 to 19 (English)."""
 
 _CONSONANTS = np.array([ord(c) for c in "bcdfghjklmnpqrstvxz"], np.uint32)
@@ -138,7 +138,7 @@ def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
 def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, own: int, atoms: Uint32s) -> None:
     """Write the attributes of the strings around a place; the token began at character ``begin``.
 
-    ``own`` says which strings are tokens of this chunk (`_own_tokens`), which in training do not count as known by it.
+    ``own`` marks tokens of this chunk (`_own_tokens`), which must also be tokens of another chunk to count as known.
     """
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
     cell = atoms[2 * _WIDTH + 2 : 3 * _WIDTH]
@@ -166,14 +166,14 @@ def _look_at_strings(text: Text, c: int, begin: int, i: int, known: Uint8s, own:
 
 @kernel
 def _is_known(known: Uint8s, codes: Uint32s, first: int, last: int, own: int) -> bool:
-    """Return whether some characters are a token of another chunk, if ``own`` is not 0, or else of any."""
+    """Return whether some characters are a known token: of another chunk if ``own`` is not 0, else of any."""
     count = known[hash_codes(codes, first, last, MAX_HASHED) >> np.uint32(table_shift(len(known)))]
     return bool(first < last and count > (own != 0))
 
 
 @kernel
 def _words_beside(kind: Uint8s, first: int, i: int, last: int) -> tuple[int, int, int, int]:
-    """Return where the words on both sides of the place after ``i``, or of a sign next to it, begin and end."""
+    """Return start and end of the words on both sides of the place after ``i``, or of a sign next to it."""
     b, d = i + int(LOWER <= kind[i] <= NUMBER), i + 1 + int(not LOWER <= kind[i + 1] <= NUMBER)
     a, e = b, d
     while a > first and b - a <= MAX_HASHED and LOWER <= kind[a - 1] <= NUMBER:
@@ -185,9 +185,9 @@ def _words_beside(kind: Uint8s, first: int, i: int, last: int) -> tuple[int, int
 
 @kernel
 def _own_tokens(text: Text, ends: Bools, c: int, begin: int, i: int) -> int:
-    """Return which strings around a place are gold tokens, as a sum.
+    """Return the set of strings around a place that are gold tokens, as a sum of flags.
 
-    1 is the token, 2 the rest of the chunk, 4 both together, 8 and 16 are the words beside the place.
+    1 is the token, 2 the rest of the chunk, 4 both together, 8 and 16 are the words next to the place.
     """
     first, last = text.start[c], text.end[c]
     a, b, d, e = _words_beside(text.kind, first, i, last)
@@ -235,7 +235,7 @@ def _clipping(text: Text, c: int, begin: int, informal: bool) -> float:
 
 @kernel
 def _count_places(text: Text, candidate: Uint8s) -> int:
-    """Return the number of places that the model decides, at most."""
+    """Return an upper bound on the number of places that the model decides."""
     count = 0
     for c in range(len(text.start)):
         for i in range(text.start[c], text.end[c] - 1):
@@ -247,7 +247,7 @@ def _count_places(text: Text, candidate: Uint8s) -> int:
 def token_examples(text: Text, ends: Bools, candidate: Uint8s, known: Uint8s, bits: int) -> tuple[Int32s, Uint8s]:
     """Return features and gold decisions of all places where tokens may end.
 
-    ``ends`` says for each character whether it is the last of a token.
+    ``ends`` marks the characters that are the last of a token.
     """
     count, size = 0, _count_places(text, candidate)
     rows, gold = np.empty((size, N_FEATURES), np.int32), np.empty(size, np.uint8)
@@ -289,7 +289,7 @@ class TokenModel(NamedTuple):
     Attributes
     ----------
     candidate : ndarray of shape (KINDS, KINDS), uint8
-        For each pair of kinds whether they are separated: `NEVER`, `SOMETIMES` (the weights decide) or `ALWAYS`.
+        Separation of each pair of kinds: `NEVER`, `SOMETIMES` (the weights decide) or `ALWAYS`.
     known : ndarray, uint8
         Number of different chunks in which each string, by its hash, is a token in training; a power of two long.
     weights : ndarray, float32

@@ -41,7 +41,7 @@ from nonproj.text.words import count_words, join_units, open_places, score_joins
 _KNOWN_BITS, _LEXICON_BITS = 16, 20
 _MIN_SHARE, _MIN_SHARE_IN_WORDS = 0.002, 0.2
 """Share of the places between two kinds of characters where tokens end, above which the model decides.  Between letters
-and digits it is higher: these places are rare, and from few of them the model would learn to cut unknown codes."""
+and digits it is higher: these places are rare, and few of them would teach the model to cut unknown codes."""
 
 _MIN_SHARE_OF_LETTERS, _ENDS_OF_LETTERS = 0.01, 20
 """The share for boundaries between two letters, and their minimum count in the text and its varied copy: a treebank
@@ -57,14 +57,14 @@ _OF_WORDS = {"lexicon": ("uint8", 1), "words": ("float32", 1)}
 _ARRAYS = ("candidate", *_TABLES, *_OF_WORDS, *NETWORK)
 
 _TEMPLATES = N_FEATURES + sentence_features.N_FEATURES
-"""Number of templates of tokens and of sentences, by which models of other versions are told."""
+"""Number of templates of tokens and of sentences, by which models of other versions are recognised."""
 
 _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
-"""Pairs of letters in a treebank, and the share of them between words, from which its text has no blanks."""
+"""Minimum number of pairs of letters in a treebank, and minimum share between words, for a text without blanks."""
 
 
 class TextModels:
-    """The models.
+    """The models that segment a text.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class TextModels:
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], tables: dict[str, np.ndarray]) -> TextModels:
-        """Return the inverse of `state`.
+        """Return the models that `state` describes.
 
         Raises
         ------
@@ -169,8 +169,8 @@ def train(
 def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
     """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
 
-    They may where they do in a share of all cases; where that does not occur, between all but letters and digits.  In
-    text without blanks, letters are always separated.
+    They may if they do in a share of all cases; kinds that never meet are separated unless they are letters or digits.
+    In text without blanks, letters are always separated.
     """
     pairs, separated = np.zeros((KINDS, KINDS), np.int64), np.zeros((KINDS, KINDS), np.int64)
     for corpus in corpora:
@@ -194,7 +194,7 @@ def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
 
 
 def known_tokens(corpus: TrainingText) -> np.ndarray:
-    """Return in how many different chunks each string is a unit, by hash, uint8 (at most 255)."""
+    """Return the number of different chunks in which each string is a unit, by hash, uint8 (at most 255)."""
     layout, units = corpus.layout, corpus.unit_table().word[PADDING:-PADDING]
     chunks = layout.chunk[np.searchsorted(layout.start, corpus.units[0], side="right") - 1]
     pairs = np.unique(np.stack([chunks, units]), axis=1)
@@ -205,7 +205,7 @@ def known_tokens(corpus: TrainingText) -> np.ndarray:
 def _word_examples(
     paragraphs: Sequence[list[list[SurfaceToken]]], candidate: np.ndarray, blanks: bool, bits: int
 ) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]:
-    """Return features and gold decisions of each fold, and the counts of words, from text as it is."""
+    """Return features and gold decisions of each fold, and the counts of words, from unvaried text."""
     folds = [TrainingText(raw_text(fold), candidate) for fold in folds_of(paragraphs)]
     counts = [count_words(fold.unit_table(), fold.joins, 1 << _LEXICON_BITS) for fold in folds]
     everything, examples = np.sum(counts, axis=0), []

@@ -14,10 +14,10 @@ from nonproj.text.tokens import ALWAYS
 from nonproj.text.words import join_units
 
 FOLDS = 5
-"""Statistics over words are counted on the other folds, because those of a rare word would give its own place away."""
+"""Number of folds: word statistics are counted on the other folds, because a rare word's would reveal its place."""
 
 _LEAST_JOINED, _MIN_JOINED = 5, 0.0005
-"""Words with blanks in a treebank, and their share of its words, from which the model of words is trained."""
+"""Minimum number of words with blanks in a treebank, and minimum share of these, for training the model of words."""
 
 
 class TrainingText:
@@ -36,7 +36,7 @@ class TrainingText:
             self.divide(candidate)
 
     def divide(self, candidate: np.ndarray) -> None:
-        """Find the units and tokens where tokens may end as the table says: see `nonproj.text.tokens.tokenize`."""
+        """Find units and tokens, given the kinds between which tokens may end: see `nonproj.text.tokens.tokenize`."""
         raw, kind = self.raw, self.layout.kind
         ends = raw.token_ends.copy()
         ends[:-1] |= candidate[kind[:-1], kind[1:]] == ALWAYS
@@ -47,7 +47,7 @@ class TrainingText:
         self.sentence_ends, self.tags = raw.sentence_ends[self.end - 1], raw.tags[self.end - 1]
 
     def has_words_with_blanks(self) -> bool:
-        """Return whether words contain blanks often enough to learn it."""
+        """Return whether enough words contain blanks to learn them."""
         after = np.minimum(self.units[1], len(self.layout.kind) - 1)
         count = np.count_nonzero(self.joins & (self.layout.kind[after] <= NEWLINE))
         return bool(count >= _LEAST_JOINED and count >= _MIN_JOINED * len(self.start))
@@ -62,7 +62,7 @@ class TrainingText:
 
 
 def folds_of(paragraphs: Sequence[list[list[SurfaceToken]]]) -> list[list[list[list[SurfaceToken]]]]:
-    """Return paragraphs in folds with equally many sentences, which may cut a paragraph.
+    """Return paragraphs in folds of equal numbers of sentences, which may cut a paragraph.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Statistics of words in a treebank: capitalisation, sentence beginnings, and parts of speech.
 
-Counts and classes are in tables, in which the hash of a word is its place.
+Counts and classes are in tables, indexed by the hash of a word.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class KnownWords(NamedTuple):
     case : ndarray of shape (T + 6,), uint8
         Capitalisation of the word, by `case_classes`.
     tag : ndarray of shape (T + 6,), uint8
-        Its most frequent class, or that of its suffix where the word is unknown.
+        The word's most frequent class, or that of its suffix if the word is unknown.
     mark : ndarray of shape (T + 6,), uint8
         Whether a sentence ends after it by its punctuation alone: see `_find_marks`.
     """
@@ -103,7 +103,7 @@ def is_finite_verb(tag: int) -> bool:
 
 
 def letter_case(table: TokenTable, ends: np.ndarray, size: int) -> np.ndarray:
-    """Return counts of how words are written, by hash, int64[size, 4].
+    """Return counts of the capitalisation of words, by hash, int64[size, 4].
 
     The columns are tokens in lower case, tokens capitalised inside a sentence, tokens at its beginning, all tokens.
     """

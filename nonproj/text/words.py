@@ -1,6 +1,6 @@
-"""Words of several units: a linear model decides between each two units whether one word goes on there.
+"""Words of several units: a linear model decides between each two units whether the word continues.
 
-In a treebank whose words contain blanks, units are what stands between blanks, after punctuation is split off.  In one
+In a treebank whose words contain blanks, units are strings between blanks, after punctuation is split off.  In one
 whose text has no blanks between words, they are characters.  The features are n-grams of units, and the words of the
 treebank that begin, end or go on at the place.
 """
@@ -20,7 +20,7 @@ from nonproj.text.tokens import ALWAYS
 from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s, Uint32s
 
 LONGEST = 12
-"""Longest word of the lexicon, in units."""
+"""Maximum length of a word of the lexicon, in units."""
 
 _ATTRIBUTES = ("word", "shape", "suffix", "across", "before", "behind", "one")
 """Attributes of a unit: its form in lower case, its shape, its last characters; and of the place after it, the longest
@@ -79,7 +79,7 @@ _REACH, _CELLS = 2, 6 * _WIDTH
 
 
 class LexiconMatches(NamedTuple):
-    """The longest words of a lexicon around each place; 0 where there is none, the numbers are of `_described`.
+    """The longest words of a lexicon around each place, as numbers of `_described`; 0 where there is none.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> 
     ----------
     units : TokenTable
     candidate : ndarray of shape (KINDS, KINDS), uint8
-        See `nonproj.text.tokens.tokenize`; where that always separates two characters, one word may hold both.
+        See `nonproj.text.tokens.tokenize`; one word may contain two kinds that are always separated as tokens.
     over_blanks : bool
         Whether words may contain a blank, or the end of a filled line.
     """
@@ -112,7 +112,7 @@ def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> 
 
 @kernel
 def count_words(units: TokenTable, joins: Bools, size: int) -> Int64s:
-    """Return how often each word, by hash, occurs, int64[size]; ``joins``: a word goes on after a unit."""
+    """Return the count of each word, by hash, int64[size]; ``joins``: whether a word goes on after each unit."""
     counts, shift, key, length = np.zeros(size, np.int64), np.uint32(table_shift(size)), np.uint32(0), 0
     for u in range(len(joins)):
         key = np.uint32(key + place_share(length, units.word[PADDING + u]))
@@ -125,7 +125,7 @@ def count_words(units: TokenTable, joins: Bools, size: int) -> Int64s:
 
 @kernel
 def _described(size: int, place: int, count: int) -> int:
-    """Return the length of a known word, where it goes on, and a class of its count, as one number."""
+    """Return the length of a known word, the place within it, and a class of its count, as one number."""
     frequent = 1 + (count > 1) + (count > 3) + (count > 9)
     return size * 128 + place * 8 + frequent
 
@@ -180,7 +180,7 @@ def word_examples(units: TokenTable, joins: Bools, allowed: Bools, lexicon: Uint
 
 
 def score_joins(units: TokenTable, allowed: np.ndarray, lexicon: np.ndarray, weights: np.ndarray) -> Float32s:
-    """Return the score of a word that goes on after each unit, float32[U]: above 0 where one does.
+    """Return the score of a word going on after each unit, float32[U]: above 0 where it does.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ def join_units(start: Int64s, end: Int64s, scores: Float32s) -> tuple[Int64s, In
 
 
 def word_log_odds(units: np.ndarray, first: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the log-odds of the least certain decision about each word, float32[W]: in its units, inside or beside it.
+    """Return the log-odds of the least certain decision about each word, float32[W]: in or around any of its units.
 
     Parameters
     ----------

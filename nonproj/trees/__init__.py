@@ -5,8 +5,8 @@
 - `projective`: maximum projective trees, by Eisner's algorithm over sparse arcs.
 - `crossing`: the non-projective arcs of a tree.
 - `marginals`: arc marginals and the partition function.
-- `constrained`: the same of trees that have given arcs.
-- `wide_marginals`: the same where scores are too far apart for products of their exponentials.
+- `constrained`: marginals of trees that have given arcs.
+- `wide_marginals`: marginals where scores are too far apart for products of their exponentials.
 - `elimination`: elimination of words from a Markov chain, used to compute marginals.
 - `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that remain after pruning by marginals.

@@ -115,7 +115,7 @@ def counted_arborescence(arcs: ArcSpace, scores: Float64s, single_root: bool, he
     """Find the best arborescence like `best_arborescence`; also return the number of nodes and arcs examined.
 
     A component examines the best arc into each of its nodes, each node with one offset.  Equal scores make chains of
-    contractions, each of one more node: then the count is largest, up to N**2.
+    contractions, each with one more node; then the count is largest, up to N**2.
     """
     status, count, components, new = _contract_sparse(arcs, scores, 0, heads)
     if status != FOUND or not single_root or count_roots(heads) <= 1:

@@ -4,7 +4,7 @@ Arcs that all trees have form a forest.  A tree over all words that has them is 
 enters a component at its top, the word without a given head, and leaves it from any of its words.  So the components
 are the nodes of a smaller problem, in which the scores of the arcs from one component into another are summed, and the
 marginal of such an arc is shared among the words by their rates.  This is exact, and where the forest determines most
-of the tree, it avoids probabilities of trees that are impossible, whose differences from zero underflow.
+of the tree, it avoids underflow of the probabilities of impossible trees.
 """
 
 from __future__ import annotations

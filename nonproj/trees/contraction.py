@@ -20,7 +20,7 @@ _CONNECTED = -1  # state of a component whose best arcs lead back to the root
 class Components(NamedTuple):
     """Contracted components: 0 .. N - 1 are the nodes, and each cycle gets the next number.
 
-    int32[2N] each, but for ``entering`` and ``score``, float64[2N].  ``head``, ``modifier``, ``score``: the best arc
+    int32[2N] each, except ``entering`` and ``score``, float64[2N].  ``head``, ``modifier``, ``score``: the best arc
     into a component.  ``entering``: its score less those of the arcs that it replaces.  ``parent``: the component that
     contains this one.  ``top``: the outermost component of a node.  ``state``: 0 if not visited, i > 0 if the i-th on
     the path, or `_CONNECTED`.  ``path``: the current path.  ``first``, ``last``, ``following``: the nodes of a
@@ -121,9 +121,9 @@ def expand(components: Components, n_components: int, heads: Int32s) -> None:
 
 @kernel
 def largest_loss(components: Components, n_components: int, best: Float64s) -> float:
-    """Return how far below the best arc into its word each arc of a best tree scores, at most.
+    """Return a bound on the difference between the best arc into a word and the arc of a best tree into it.
 
-    But infinity unless some component has a best arc further below, whose score takes digits from those of others.  The
+    Infinity unless the best arc of some component is further below, whose score takes digits from others.  The
     components were expanded; ``best`` float64[N] are the scores of the best arcs.
     """
     lost = most = 0.0

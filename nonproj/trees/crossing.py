@@ -1,6 +1,6 @@
-"""The non-projective arcs of trees, and of trees of which some heads are missing.
+"""The non-projective arcs of trees, also of trees with missing heads.
 
-Whether a tree has any is also answered by the kernel `nonproj.trees.projective.is_projective`.
+The kernel `nonproj.trees.projective.is_projective` also tells whether a tree has any.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def nonprojective(heads: ArrayLike) -> Bools:
-    """Return which arcs of a tree are non-projective.
+    """Return a mask of the non-projective arcs of a tree.
 
     The arc ``h -> m`` is non-projective if some word strictly between ``h`` and ``m`` is not a descendant of ``h``.
     Arcs from the root are projective by this definition.  O(n log n).
@@ -64,7 +64,7 @@ def nonprojective(heads: ArrayLike) -> Bools:
 
 
 def _covers_others(heads: Int64s, place: Int64s, n_below: Int64s) -> Bools:
-    """Return which arcs pass over a word that is no descendant of their head.
+    """Return a mask of the arcs that pass over a word that is not a descendant of their head.
 
     ``least`` and ``most`` are those of the places of ``2 ** k`` neighbours; two such ranges cover the words of an arc.
     """
@@ -98,7 +98,7 @@ def count_nonprojective(tree: Int32s) -> int:
 
 
 def crossed(heads: Int32s | Int64s, modifiers: Int32s | Int64s) -> Bools:
-    """Return which of some arcs another one of them crosses, given the two words of each.
+    """Return a mask of the arcs that another one of them crosses, given the two words of each.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The numeric domain: which finite scores forbid an arc, and which scores are too large to add.
+"""The numeric domain: finite scores that forbid an arc, and scores that are too large to add.
 
 People mask arcs by minus infinity, but also by large negative numbers: -1e9, or the smallest number of float32.  Added
 to other scores, such a number swallows their digits, so that bounds would be meaningless.  Everything that certifies a
@@ -31,7 +31,7 @@ LARGEST = 1e290
 
 
 def forbidden_arcs(scores: ArrayLike) -> Bools:
-    """Return which arcs are forbidden by the rule of this module, including those of minus infinity.
+    """Return a mask of the arcs that are forbidden by the rule of this module, including those of minus infinity.
 
     Parameters
     ----------

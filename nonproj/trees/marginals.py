@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 ROUNDED = 1e5
-"""Scores above this absolute value, in nats, lose digits of the probabilities when subtracted from each other."""
+"""Absolute value of scores, in nats, above which their differences lose digits of the probabilities."""
 
 
 def marginals(scores: ArrayLike, single_root: bool = False, strict: bool = True) -> tuple[Float64s, float]:

@@ -125,7 +125,7 @@ def _score_spans(
 
 @kernel
 def is_projective(heads: Int32s) -> bool:
-    """Return whether no two arcs of a tree cross, int32[N]: no word below an arc has its head outside it."""
+    """Return whether no two arcs of a tree, int32[N], cross: no word below an arc has its head outside it."""
     for m in range(1, heads.shape[0]):
         left, right = min(heads[m], m), max(heads[m], m)
         for word in range(left + 1, right):

@@ -93,7 +93,7 @@ def prune_trusted(p: Float64s, threshold: float, max_heads: int, single_root: bo
 def _mark_probable(
     p: Float64s, threshold: float, max_heads: int, single_root: bool, mask: Bools, heads: Int32s
 ) -> bool:
-    """Set mask[h, m] of the probable arcs; write the best head of each word to int32[N]; return if they are a tree.
+    """Set mask[h, m] of the probable arcs; write the best heads of words to int32[N]; return whether they are a tree.
 
     If so, it is the most probable tree.
     """

@@ -10,8 +10,7 @@ arc with the largest one.  Arcs so low that no tree with them scores as much as 
 
 Scores relative to the best arc into each word (`nonproj.dual.domain`) are rounded by at most ``u`` times themselves.
 Relative scores of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in
-absolute value;
-`nonproj.dual.search` adds what this can change when it returns to the scores before.
+absolute value; `nonproj.dual.search` adds the resulting error when it returns to the original scores.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def score_outward(scores: Float64s, relative: Float64s, heads: Int32s) -> tuple[
 def rounding_error(
     arcs: ArcSpace, scores: Float64s, copies: Float64s, others: Float64s, terms: int, dual: float
 ) -> float:
-    """Return how far a dual value may be below the exact one: see this module.
+    """Return the maximum error by which a dual value is below the exact one: see this module.
 
     Parameters
     ----------
@@ -100,9 +99,9 @@ def rounding_error(
     copies : ndarray of shape (3 A,), float64
         The copies of the scores of arcs at which the dual value was found.
     others : ndarray of float64
-        The scores that trees have beside those of arcs; minus infinity where something is forbidden.
+        The scores of parts other than arcs; minus infinity for forbidden ones.
     terms : int
-        Maximum number of them in a tree.
+        Maximum number of these parts in a tree.
     dual : float
 
     Examples
@@ -152,7 +151,7 @@ def sums_are_exact(values: Float64s, count: int) -> bool:
 
 @kernel
 def add(total: float, lost: float, term: float) -> tuple[float, float]:
-    """Add a term to a sum; return the sum and what rounding has taken from it so far (Neumaier 1974)."""
+    """Add a term to a sum; return the sum and its accumulated rounding error (Neumaier 1974)."""
     larger = total + term
     if abs(total) >= abs(term):
         return larger, lost + ((total - larger) + term)

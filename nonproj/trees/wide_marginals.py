@@ -1,6 +1,6 @@
 """Marginals if the rates of `nonproj.trees.marginals` underflow: slow, in logarithms of full precision.
 
-A positive number is written as ``exp(UNIT * i + f)``.  The integer ``i`` holds what is large, so that products and
+A positive number is written as ``exp(UNIT * i + f)``.  The integer ``i`` holds the large part, so that products and
 quotients of numbers far apart lose no digits of the small part ``f``; both are in extended precision, the real and
 imaginary part of a complex number, so that a product of numbers is the sum of two complex numbers.
 

@@ -109,7 +109,7 @@ class Cluster:
         return self
 
     def _cause(self, error: Exception) -> str:
-        """Return in a few words why there is no connection; Dask itself often reports only a timeout."""
+        """Return the reason for a failed connection, in a few words; Dask itself often reports only a timeout."""
         if isinstance(error, TypeError):
             return "tls:// needs certificates, configured in Dask as distributed.comm.tls"
         if isinstance(error, ImportError):

@@ -29,7 +29,7 @@ from nonproj.workers.pool import OWN_THREADS
 _LAST_DESCRIPTOR = 1 << 20
 
 _INTERVAL = 0.2
-"""Seconds between two looks at a copy."""
+"""Seconds between two checks of a copy."""
 
 _ENDING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
@@ -77,15 +77,15 @@ class ForkedProcess(Worker):
 
 
 class Copy(Generic[_T]):
-    """A call in a copy of this process, beside which this one goes on; a context manager, which ends the copy.
+    """A call in a copy of this process, which runs concurrently; a context manager, which ends the copy.
 
     Where this process cannot be forked, or the copy dies, this process makes the call when its result is asked for.
-    Messages of the call are logged then; what it writes to standard error, such as its progress, is lost.
+    Messages of the call are logged then; its output to standard error, such as progress, is lost.
 
     Parameters
     ----------
     call : callable
-        Its result can be pickled; what it changes in memory is lost.
+        Function whose result can be pickled; its changes in memory are lost.
 
     Attributes
     ----------
@@ -118,11 +118,11 @@ class Copy(Generic[_T]):
             self._process.kill()
 
     def is_ready(self) -> bool:
-        """Return whether the result is there, or the copy has died."""
+        """Return whether the result has arrived, or the copy has died."""
         return self._process is not None and self._process.connection.poll()
 
     def waits(self) -> Iterator[None]:
-        """Yield a few times a second until the result is there."""
+        """Yield a few times a second until the result has arrived."""
         while self._process and not self._process.connection.poll(_INTERVAL):
             yield
 
@@ -149,7 +149,7 @@ class Copy(Generic[_T]):
 
 
 def run_apart(function: Callable[..., _T], *arguments: Any) -> _T:
-    """Return the result of a call in a copy of this process, with which all that the call imports and uses is gone.
+    """Return the result of a call in a copy of this process, whose end frees all that the call imports and uses.
 
     Examples
     --------

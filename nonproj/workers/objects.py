@@ -26,7 +26,7 @@ def parse_sentences(reference: ModelRef, sentences: list[Sentence]) -> list[tupl
 
 
 def parse_in_processes(parser: Parser, sentences: Iterable[Sentence], jobs: int) -> Iterator[tuple[Sentence, Parse]]:
-    """Parse sentences like a parser, with processes that read its model from a temporary file.
+    """Parse sentences as a parser does, with processes that read its model from a temporary file.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Record(NamedTuple):
     task : str
         The digest of the task.
     output, statistics : bytes
-        Its contributions to the output files.
+        The contributions of the task to the output files.
     state : dict
         The state from which the next task continues, as JSON values.
     """

@@ -29,7 +29,7 @@ from nonproj.workers.copies import Worker, can_fork, fork, serve
 from nonproj.workers.pool import OWN_THREADS
 
 DEATHS = 8
-"""Number of worker processes that may die of a call before it is abandoned."""
+"""Number of worker processes that may die during a call before it is abandoned."""
 
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -96,7 +96,7 @@ class Processes:
         return future.result()
 
     def _begin(self) -> None:
-        """Fork the workers, if that is worth while and safe; start the threads that attend to them."""
+        """Fork the workers, if that is worthwhile and safe; start the threads that control them."""
         forked = list(fork(self.size, serve)) if self._rehearsed and can_fork() else []
         self._alive.update(forked)
         for number, process in enumerate(forked or [None] * self.size, 1):

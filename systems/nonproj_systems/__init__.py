@@ -1,4 +1,4 @@
-"""The papers' other systems, and the library for Lagrangian relaxation that they are built on.
+"""The papers' other systems, and the library for Lagrangian relaxation on which they are built.
 
 - `cli`: the command ``nonproj-systems``
 - `constituency`: phrase structure, with tags and with dependencies

@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "tsp": ("nonproj_systems.tsp.command", "find tours that are proven to be shortest, for files of TSPLIB95"),
     "mrf": ("nonproj_systems.mrf.command", "find the most probable labels of a Markov random field (UAI file)"),
 }
-"""For each command its module, with ``add_arguments`` and ``run``, and its description."""
+"""The module of each command, with ``add_arguments`` and ``run``, and its description."""
 
 
 def build_parser(named: str = "") -> Arguments:
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        As that of `nonproj.cli.main.main`.
+        The exit code, as for `nonproj.cli.main.main`.
     """
     return run_program("nonproj-systems", _run, arguments)
 

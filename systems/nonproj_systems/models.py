@@ -53,12 +53,12 @@ def read(path: str | Path, kind: str, version: int) -> tuple[dict[str, Any], dic
     -------
     values : dict of str to JSON values
     arrays : dict of str to ndarray
-        They are those of the file: their digests are checked.
+        Arrays of the file, whose digests are checked.
 
     Raises
     ------
     ModelError
-        The file cannot be read, is no such model, or one of another version.
+        The file cannot be read, is not such a model, or has another version.
     """
     header, arrays = container.read(path, verified=True)
     if "kind" not in header:

@@ -26,7 +26,7 @@ UNIVERSAL = 3
 
 
 class Violation(NamedTuple):
-    """A rule that a sentence breaks.
+    """A violation of a rule by a sentence.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def check_level(level: int, language: str | None) -> None:
 
 @functools.lru_cache(maxsize=8)
 def _validator(level: int, language: str | None) -> Any:
-    """Return the official validator, which keeps all that it knows of a file in a state."""
+    """Return the official validator, which keeps its data about a file in a state."""
     if level > UNIVERSAL and not language:
         raise ConfigError("--level", f"level {level} needs the code of the language, as in --language en")
     try:
@@ -128,7 +128,7 @@ def _state() -> Any:
 def _violation(
     places: Mapping[tuple[str, int], tuple[int, int]], sentences: Sequence[Sentence], incident: Any
 ) -> Violation:
-    """Return an error of the validator with its place."""
+    """Return an error of the validator as a violation with its place."""
     sentence, word = places.get((str(incident.filename), int(incident.lineno or 0)), (0, 0))
     name = str(incident.nodeid or "")
     if name.isdecimal() and 0 < int(name) <= len(sentences[sentence]):

@@ -92,7 +92,7 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str], given: str = "") 
 
 
 def size_tiles(sentences: int, words: int, given: str = "") -> list[Tile]:
-    """Return the number of sentences, and that of words with what the parser was given."""
+    """Return the number of sentences, and that of words with the input of the parser."""
     tiles = []
     for count, title in ((counted(sentences, "sentence", ","), ""), (counted(words, "word", ","), given)):
         number, noun = count.split()

@@ -127,7 +127,7 @@ def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[ReportItem
 def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str) -> Iterator[ReportItem]:
     """Yield the items with the trees of another file as ``gold`` or ``other``; raise `DataError` if words differ.
 
-    If the text is the same, gold trees may have other tokens and sentences; what is not aligned has no gold head.
+    If the text is the same, gold trees may have other tokens and sentences; unaligned words have no gold head.
     """
     if field == "gold":
         items = list(items)

@@ -73,7 +73,7 @@ def page_data(
         ``w`` (forms), ``t`` (tags), ``f`` (features) and ``m`` (lemmas), ``h`` (heads of each tree), ``l`` (labels of
         each tree), ``x`` (its text), ``i`` (``sent_id``), ``p`` (its line), ``c`` (confidence in per cent), ``q``
         (confidence of the whole tree), ``s`` (`CERTIFICATE`), ``r`` (from right to left), ``n`` (notes of an audit),
-        and what `nonproj.evaluation.html.courses` adds.
+        and the data of `nonproj.evaluation.html.courses`.
     """
     numbers = {name: Numbering({"": 0}) for name in ("labels", "tags", "feats", "lemmas")}
     sentences = [_sentence(item, **numbers) for item in items]
@@ -83,7 +83,7 @@ def page_data(
 
 
 def _trees(names: SourceNames) -> tuple[list[dict[str, Any]], list[list[int]], int]:
-    """Return the trees of each sentence, the pairs that can be shown, and the tree initially shown beside."""
+    """Return the trees of each sentence, the pairs that can be shown, and the tree initially shown beside the first."""
     trees = [{"name": _short(names.parsed), "gold": False}]
     if names.other:
         trees.append({"name": _short(names.other), "gold": False})
@@ -145,7 +145,7 @@ CERTIFICATE = (
     *("certified", "gap", "score", "bound", "iterations", "nodes"),
     *("arcs", "full", "paid", "projective", "rank"),
 )
-"""The statistics that are shown of a certificate."""
+"""The statistics shown for a certificate."""
 
 
 def render(data: dict[str, Any], title: str) -> str:

@@ -41,7 +41,7 @@ def restore(
     Raises
     ------
     ModelError
-        The state is not that of such parameters.
+        The state does not fit the parameters.
     """
     arrays, device = dict(arrays), parameters[0].device
     noise, epochs, step = arrays.pop(_NOISE, None), values.get("epochs"), values.get("step")

@@ -65,7 +65,7 @@ class EncoderTask(NamedTuple):
 
 
 def examples_of(encoder: Encoder, sentences: Sequence[Sentence], task: EncoderTask) -> Iterator[EncoderExample]:
-    """Yield the sentences as pieces, but for those that are longer than a window."""
+    """Yield the sentences as pieces, except those that are longer than a window."""
     special, source = encoder.pieces.special, task.config.treebank.partial
     of_tag = task.tags.number if task.tags else {}
     pieces = encoder.pieces.cut([sentence.forms for sentence in sentences])

@@ -108,7 +108,7 @@ def likely_arcs(scores: np.ndarray, heads: Int32s, single_root: bool, allowed: B
 def difference(
     parts: PartSpace, scores: np.ndarray, heads: Int32s, margin: float, allowed: Bools | None = None
 ) -> np.ndarray:
-    """Return the indicators of the best structure in Z, with costs, minus those of the gold tree, float32[P].
+    """Return the indicators of the best structure in Z, with margins, minus those of the gold tree, float32[P].
 
     A wrong arc scores half of the margin more, and a right one half of it less: see
     `nonproj.learning.perceptron.Perceptron`.  Of a partial tree, only arcs into words with a given head have costs, and

@@ -1,7 +1,7 @@
 """The encoder of a trained model, from which that of another model is fine-tuned.
 
-The layers behind it are taken over, too: what they know of labels and tags is found by name, because the other
-treebank numbers its own.
+The layers behind it are taken over, too: their rows for labels and tags are matched by name, because the other treebank
+has its own numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TrainedLayers(NamedTuple):
     learnt: np.ndarray = np.zeros(0, np.int64)
 
     def for_labels(self, labels: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the arrays of `heads` for other labels: a new one is as that without a subtype, or as their mean."""
+        """Return the arrays of `heads` for other labels: a new one gets the one without subtype, or the mean."""
         number = {label: i for i, label in enumerate(self.labels)}
         source = np.array([number.get(label, number.get(label.partition(":")[0], -1)) for label in labels])
         found = dict(self.heads)
@@ -61,7 +61,7 @@ class TrainedLayers(NamedTuple):
         return found
 
     def for_tags(self, tags: TagSet) -> dict[str, np.ndarray]:
-        """Return the arrays of `of_tags` for other tags: a part of a tag that is new has a row of zeros."""
+        """Return the arrays of `of_tags` for other tags: a new part of a tag has a row of zeros."""
         found = dict(self.of_tags)
         if self.tags is None:
             return found
@@ -78,7 +78,7 @@ def read_start(path: Path) -> tuple[EncoderFolder, TrainedLayers, Model | None]:
     Raises
     ------
     ModelError
-        There is no encoder, or it is unsound.
+        There is no encoder, or it is invalid.
     """
     if path.is_dir():
         return read_folder(path), TrainedLayers(), None

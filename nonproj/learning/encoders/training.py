@@ -40,7 +40,7 @@ from nonproj.scoring.tree_labels import LABEL_MARGIN
 from nonproj.types import PartSpace, Sentence
 
 EPOCHS, CONTINUED_EPOCHS = 12, 6
-"""Epochs by default: of an encoder, and of one that a trained model has, which needs fewer."""
+"""Default epochs of an encoder, and of one from a trained model, which needs fewer."""
 
 MIN_WORDS, MAX_EPOCHS, MAX_WORDS = 20_000, 24, 1_250_000
 """Training words over all epochs, by default: a small treebank is learnt in more epochs, up to this number, a large one
@@ -53,7 +53,7 @@ LAYER_RATE, DROPOUT = 2e-3, 0.33
 """Maximum learning rate and dropout rate of the layers behind the encoder, as in Dozat and Manning (2017)."""
 
 MARGIN, STRUCTURES_WEIGHT = 1.0, 0.5
-"""Margin of the hinge loss for each wrong arc, and the factor of this loss beside the others."""
+"""Margin of the hinge loss for each wrong arc, and the weight of this loss relative to the others."""
 
 STRUCTURES = "-structures"
 """Suffix of those values of ``encoder.losses`` that include the hinge loss of whole structures."""
@@ -63,17 +63,17 @@ PIECES = 30_000
 whose other languages the treebank does not need (``research/history.md``)."""
 
 UNKNOWN = 0.2
-"""Share of words with an unknown piece that is warned of: by e5-small it is 94 % in Coptic, whose model is better
-without the encoder, and at most 2.3 % in 25 other treebanks."""
+"""Share of words with an unknown piece that triggers a warning: with e5-small it is 94 % in Coptic, whose model is
+better without the encoder, and at most 2.3 % in 25 other treebanks."""
 
 ENCODER_DROPOUT = 0.1
 """Dropout rate of the encoder itself, as in its pretraining."""
 
 STRUCTURED_FROM = 0.3
-"""The hinge loss is added after this share of the steps."""
+"""Share of the steps after which the hinge loss is added."""
 
 RISING = 0.1
-"""Learning rates rise for this share of the steps."""
+"""Share of the steps in which learning rates rise."""
 
 LONGEST_NORM = 5.0
 """Maximum norm of a gradient; longer ones are scaled down."""
@@ -138,7 +138,7 @@ def fine_tune(
 
 
 def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence], continued: bool) -> int:
-    """Return the number of epochs of an encoder; ``continued``: of one that a trained model has.
+    """Return the number of epochs of an encoder; ``continued``: of one from a trained model.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class EncoderLearner:
     bert : Bert
     task : EncoderTask
     epochs : int
-        All of them, over which the learning rates fall.
+        Number of all epochs, over which the learning rates fall.
     """
 
     def __init__(self, bert: Bert, task: EncoderTask, epochs: int = EPOCHS):
@@ -236,7 +236,7 @@ class EncoderLearner:
         self.step += 1
 
     def vectors(self, batch: Sequence[EncoderExample]) -> tuple[Tensor, list[int]]:
-        """Return the vectors of all nodes of a batch, and where each sentence begins, the end included."""
+        """Return the vectors of all nodes of a batch, and the first node of each sentence, followed by the end."""
         first = np.cumsum([0, *(len(example.heads) for example in batch)]).tolist()
         size = max(len(example.numbers) for example in batch)
         numbers, words = np.zeros((len(batch), size), np.int64), np.full((len(batch), size), -1, np.int64)
@@ -296,7 +296,7 @@ class EncoderLearner:
         return functional.cross_entropy(layers.labels(of_head[head], of_modifier[word]), label, reduction="sum")
 
     def hinge(self, example: EncoderExample, of_arcs: Tensor, factors: Mapping[str, Tensor]) -> Tensor:
-        """Return the hinge loss of a sentence over the relaxed set Z, but for a constant."""
+        """Return the hinge loss of a sentence over the relaxed set Z, up to a constant."""
         arcs = likely_arcs(of_arcs.detach().cpu().numpy(), example.heads, self.single_root, example.allowed)
         parts = part_space(arcs, self.types)
         scores = self.scores(parts, of_arcs, factors)
@@ -325,7 +325,7 @@ class EncoderLearner:
 
 
 def fill(layers: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
-    """Give layers the parameters of others by name."""
+    """Set the parameters of layers from arrays by name."""
     with torch.no_grad():
         for name, parameter in layers.named_parameters():
             parameter.copy_(torch.from_numpy(np.array(arrays[name])))

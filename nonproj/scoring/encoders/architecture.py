@@ -79,10 +79,10 @@ _WEIGHTS = (
     ("output.dense", "ffn.lin2"),
     ("output.LayerNorm", "output_layer_norm"),
 )
-"""The names of a layer's parts, those of DistilBERT second."""
+"""The names of a layer's tensors, those of DistilBERT second."""
 
 Read = Callable[[str, tuple[int, ...]], np.ndarray]
-"""Returns the tensor of a name and shape."""
+"""Function that returns the tensor with a name and shape."""
 
 
 class Architecture(NamedTuple):
@@ -94,7 +94,7 @@ class Architecture(NamedTuple):
         As in config.json: bert, roberta and so on.
     layers, heads, hidden, inner : int
     positions : int
-        The most pieces of an input.
+        Maximum number of pieces in an input.
     pieces : int
     epsilon : float
         Epsilon of the layer norms.
@@ -167,7 +167,7 @@ def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tup
     Raises
     ------
     ModelError
-        With the path, if the kind is another, or a size is impossible.
+        The kind is not supported, or a size is impossible; the message has the path.
 
     Examples
     --------

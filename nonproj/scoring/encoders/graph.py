@@ -1,8 +1,8 @@
 """The graph of an encoder, in the ONNX format, written from its arrays when it is loaded.
 
-A model file holds arrays only, so an untrusted file cannot bring operators or external data.  The input of the graph
-are the embeddings of a window's pieces, its output the mix of the states of all layers.  A run computes one window, so
-there is neither padding nor a mask, and results cannot depend on other windows.
+A model file holds arrays only, so an untrusted file cannot bring operators or external data.  The input of the graph is
+the embeddings of a window's pieces, its output the weighted mean of the states of all layers.  A run computes one
+window, so there is neither padding nor a mask, and results cannot depend on other windows.
 
 Products with matrices of eight bits, attention and GELU (the exact one, with the error function) are ONNX Runtime's own
 operators.  Its optimiser is not used: there is nothing to fold, and the operator into which it fuses sums and norms
@@ -50,7 +50,7 @@ class _Writer:
         return name
 
     def product(self, name: str, place: tuple[int, ...], x: str) -> str:
-        """Multiply by a matrix and add a bias; the arrays of a name have them at a place."""
+        """Multiply by a matrix and add a bias, both at a place in the arrays of a name."""
         own = ".".join(map(str, (name, *place)))
         bias = self.constant(f"{own}.bias", self.arrays[f"{name}_bias"][place])
         if not self.quantised:
@@ -80,7 +80,7 @@ class _Writer:
 
 
 def write_graph(architecture: Architecture, arrays: Mapping[str, np.ndarray]) -> tuple[bytes, dict[str, np.ndarray]]:
-    """Return the graph of an encoder, which describes its matrices, and these by name, for the session.
+    """Return the graph of an encoder, which only describes its matrices, and the matrices by name, for the session.
 
     Parameters
     ----------

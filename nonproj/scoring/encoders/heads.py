@@ -23,7 +23,7 @@ ARC_UNITS, LABEL_UNITS, RANK = 256, 128, 96
 """Hidden units of a word: as head or modifier of an arc, of a labelled arc, and as one of the words of other parts."""
 
 SLOPE = 0.1
-"""The slope of hidden units below 0."""
+"""The slope of hidden units below 0 (leaky ReLU)."""
 
 ARC = "arc"
 TRILINEAR = ("sibling", "grandparent")
@@ -101,7 +101,7 @@ class BiaffineLayers:
     def from_state(
         cls, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int, hidden: int
     ) -> BiaffineLayers:
-        """Return the layers of a state that obeys the schema; raise `ModelError` if it is not for these sizes."""
+        """Return the layers of a state that matches the schema; raise `ModelError` if it is not for these sizes."""
         for name, shape in sizes_of(hidden, n_labels).items():
             if arrays[name].shape != shape:
                 raise ModelError(f"the encoder's array '{name}' has shape {arrays[name].shape}; {shape} is expected")
@@ -118,7 +118,7 @@ class NodeLayers(NamedTuple):
     arc_head, arc_modifier : ndarray of shape (N, ARC_UNITS), float32
     label_head, label_modifier : ndarray of shape (N, LABEL_UNITS), float32
     factors : dict of str to ndarray of shape (3, N + 2, RANK), float32
-        For each type in `TRILINEAR` those of the three words of a part, START and END included.
+        For each type in `TRILINEAR`, the layers of a part's three words, START and END included.
     """
 
     arc_head: np.ndarray

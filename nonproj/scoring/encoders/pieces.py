@@ -55,7 +55,7 @@ class Pieces:
     Raises
     ------
     ModelError
-        If the text is no such tokenizer.
+        If the text is not such a tokenizer.
     DependencyError
         If the package tokenizers is missing.
 
@@ -94,7 +94,7 @@ class Pieces:
         return found
 
     def unknown_share(self, sentences: Sequence[Sequence[str]]) -> float:
-        """Return the share of words with an unknown piece, as have those of a script that the encoder does not know."""
+        """Return the share of words with an unknown piece, such as words in a script that the encoder does not know."""
         words = [word for words in sentences for word in words]
         [cut] = self.cut([words])
         unknown = np.repeat(np.arange(len(words)), cut.lengths)[cut.ids == self.special.unknown]
@@ -143,7 +143,7 @@ def _compiled(settings: dict[str, Any]) -> Any:
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Raise `ModelError` for any error of the library, whose panics are not even of the class Exception."""
+    """Raise `ModelError` for any error of the library, whose panics are not even subclasses of Exception."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, MemoryError):

@@ -7,8 +7,8 @@ scale for each column and one for all inputs (DynamicQuantizeMatMul) on English 
 of float32 are 0.999 instead of 0.990 on average, and the speed is 6 % higher.
 
 Sums of products are exact on all processors.  On those without VNNI other operators saturate when they add products of
-bytes in 16 bits; this one does not, even with the largest weights and inputs (tested on an emulated Haswell).  Those
-without AVX2 do not round inputs.
+bytes in 16 bits; this one does not, even with the largest weights and inputs (tested on an emulated Haswell).
+Processors without AVX2 do not round inputs.
 
 The embeddings of pieces, which fine-tuning leaves as they are, have four bits if that loses nothing: those of
 multilingual-e5-small, as its package has it, are integers from -8 to 7 times a scale for each block of 32.
@@ -35,7 +35,7 @@ _HALF_BLOCK, _LEAST, _MOST = 32, -8, 7
 """The size of a block of weights of four bits, and their smallest and largest integer."""
 
 _AT_ONCE = 4096
-"""Rows of a table that are looked at together."""
+"""Number of rows of a table that are inspected together."""
 
 
 def block_size(length: int) -> int:
@@ -139,7 +139,7 @@ def four_bits(table: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def embeddings_of(arrays: Mapping[str, np.ndarray], rows: np.ndarray | slice) -> np.ndarray:
-    """Return rows of the embeddings of pieces as float32, whatever bits they have.
+    """Return rows of the embeddings of pieces as float32, whether or not they are quantised.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def embeddings_of(arrays: Mapping[str, np.ndarray], rows: np.ndarray | slice) ->
 
 
 def floats_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays of an encoder as float32, whatever bits they have.
+    """Return the arrays of an encoder as float32, whether or not they are quantised.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def is_quantised(arrays: Mapping[str, np.ndarray]) -> bool:
 
 
 def shape_of(arrays: Mapping[str, np.ndarray], name: str) -> tuple[int, ...]:
-    """Return the shape of an array of an encoder, whatever bits it has."""
+    """Return the shape of an array of an encoder, whether or not it is quantised."""
     if f"{name}_halves" in arrays:
         rows, half = arrays[f"{name}_halves"].shape
         return rows, 2 * half
@@ -189,7 +189,7 @@ def shape_of(arrays: Mapping[str, np.ndarray], name: str) -> tuple[int, ...]:
 
 
 def check_matrices(arrays: Mapping[str, np.ndarray]) -> None:
-    """Raise `ModelError` unless there is one table of embeddings, the other matrices are like it, and scales fit."""
+    """Raise `ModelError` unless there is one table of embeddings, all matrices have the same form, and scales fit."""
     tables = [name for name in ("words", "words_bytes", "words_halves") if name in arrays]
     if len(tables) != 1 or is_quantised(arrays) != ("inner_bytes" in arrays):
         raise ModelError("the encoder has matrices of several kinds, or none")
@@ -220,4 +220,4 @@ BYTES = {f"{name}_bytes": ("uint8", " ".join(ARRAYS[name])) for name in SCALES} 
 }
 WORDS = {"words_bytes": ("uint8", "pieces hidden"), "words_scale": ("float32", "pieces 1")}
 HALVES = {"words_halves": ("uint8", "pieces half"), "words_half_scale": ("int16", "pieces half_blocks")}
-"""The matrices in the schema of a state: either the first, or the second and one of the others."""
+"""Matrices in the schema of a state: either `FLOATS`, or `BYTES` and one of `WORDS` and `HALVES`."""

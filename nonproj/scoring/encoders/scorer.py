@@ -36,7 +36,7 @@ class EncoderScorer(Fitted):
     tags : TagLayer or None
         Scores tags: see `nonproj.tagging.encoded`.
     learnt : ndarray of int64, optional
-        The sentences that it has learnt from, as `numbers_of` numbers them: what it says of them is overconfident.
+        The sentences that it has learnt from, by `numbers_of`: its scores of them are overconfident.
     """
 
     name: ClassVar[str] = "encoder"
@@ -81,7 +81,7 @@ class EncoderScorer(Fitted):
         return found
 
     def state(self) -> State:
-        """Return JSON values and arrays from which `from_state` makes the component."""
+        """Return JSON values and arrays from which `from_state` restores the component."""
         values: dict[str, Any] = {"scale": self.scale, "label_scale": self.label_scale}
         arrays: dict[str, np.ndarray] = {}
         add_nested(values, arrays, "encoder", self.encoder.state())
@@ -91,12 +91,12 @@ class EncoderScorer(Fitted):
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray], n_labels: int) -> EncoderScorer:
-        """Return the component of a state that obeys the schema, for a model's number of labels.
+        """Return the component of a state that matches the schema, for a model's number of labels.
 
         Raises
         ------
         ModelError
-            If sizes, numbers or scales are unsound, or a package is missing.
+            If sizes, numbers or scales are invalid, or a package is missing.
         """
         of_encoder, of_heads = nested(values, arrays, "encoder"), nested(values, arrays, "heads")
         scales = values["scale"], values["label_scale"]
@@ -109,7 +109,7 @@ class EncoderScorer(Fitted):
 
 
 def numbers_of(texts: Iterable[Sequence[str]]) -> np.ndarray:
-    """Return a number for each sentence, given the forms of its words, int64; those of others differ.
+    """Return a number for each sentence, given the forms of its words, int64: equal only for equal sentences.
 
     Examples
     --------

@@ -3,9 +3,8 @@
 Each window is computed by itself, on one thread, so vectors do not depend on the other sentences, their order, the
 number of threads or of processes: they are bit-identical on one processor.  Windows of equal length together would be
 2 % faster (64 sentences of English EWT, eight bits), but their last bits would depend on each other.  Memory is bounded
-too: beside the encoder
-and the result, a thread needs four bytes for each head and pair of pieces of a window, and for each of its pieces and
-about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
+too: besides the encoder and the result, a thread needs four bytes for each head and pair of pieces of a window, and for
+each of its pieces and about ten times the dimensions plus the inner dimensions: with MiniLM 30 MB.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _SIZES = {"kind": str, "epsilon": float, **dict.fromkeys(LARGEST, int)}
 
 
 class _Window(NamedTuple):
-    """Pieces of the root, which is the first special piece, of some words, and the last special piece.
+    """The pieces of a window: the first special piece (the root), those of some words, and the last special piece.
 
     Attributes
     ----------
@@ -100,7 +99,7 @@ class Encoder:
         return min(self.architecture.positions, LONGEST) - 2
 
     def vectors(self, sentences: Sequence[Sequence[str]]) -> list[Float32s]:
-        """Return the vectors of sentences: of the root, the first special piece's; of each word, its pieces' mean.
+        """Return the vectors of sentences: the first special piece's for the root, its pieces' mean for each word.
 
         A sentence with more pieces than `limit` is cut into windows that overlap; of a word with more pieces, those
         after the limit are ignored, with a warning in the log.
@@ -157,7 +156,7 @@ class Encoder:
 
     @LoadedOnce
     def _session(self) -> tuple[Any, list[Any]]:
-        """The session of ONNX Runtime, which threads may share, and the matrices in whose memory it works."""
+        """The session of ONNX Runtime, which threads may share, and the matrices whose memory it uses."""
         try:
             import onnxruntime
         except ImportError:
@@ -179,7 +178,7 @@ class Encoder:
         return Encoder, (self.architecture, self.arrays, self.tokenizer)
 
     def state(self) -> State:
-        """Return JSON values and arrays from which `from_state` makes the encoder."""
+        """Return JSON values and arrays from which `from_state` restores the encoder."""
         tokenizer = np.frombuffer(self.tokenizer.encode(), np.uint8)
         return dict(self.architecture._asdict()), {**self.arrays, "tokenizer": tokenizer}
 
@@ -190,7 +189,7 @@ class Encoder:
         Raises
         ------
         ModelError
-            If it is not one: sizes, scales and the tokenizer are checked.
+            If sizes, scales or the tokenizer are invalid.
         """
         architecture = Architecture(**values)
         check_sizes(architecture, "the encoder")

@@ -1,7 +1,7 @@
 """The layer that scores tags from the vectors of a pretrained encoder.
 
 The score of a tag is the product of the word's hidden layer with the sum of the output weights of the tag's parts, as
-in `nonproj.tagging.network`: what is learnt about a feature helps with every tag that has it.
+in `nonproj.tagging.network`: so all tags with a feature share its weights.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class TagLayer:
         return found
 
     def state(self) -> State:
-        """Return JSON values and arrays from which `from_state` makes the layer."""
+        """Return JSON values and arrays from which `from_state` restores the layer."""
         return {"scale": self.scale}, self.arrays
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: Mapping[str, np.ndarray], hidden: int) -> TagLayer:
-        """Return the layer of a state that obeys the schema, for an encoder with vectors of a size.
+        """Return the layer of a state that matches the schema, for an encoder with vectors of a size.
 
         Raises
         ------
         ModelError
-            If a size, a number or the scale is unsound.
+            If a size, a number or the scale is invalid.
         """
         if len(arrays["tag_in"]) != hidden:
             raise ModelError(f"the encoder's layer of tags is not for vectors of {hidden} numbers")

@@ -50,7 +50,7 @@ def parse(tokenizer: str) -> dict[str, Any]:
     Raises
     ------
     ModelError
-        If the text is no tokenizer, or has steps that are not in `NORMALIZERS` or `PRE_TOKENIZERS`: untrusted ones
+        If the text is not a tokenizer, or has steps that are not in `NORMALIZERS` or `PRE_TOKENIZERS`: untrusted ones
         could take forever.
     """
     try:
@@ -93,7 +93,7 @@ def _check_steps(settings: dict[str, Any]) -> None:
 
 
 def _check_step(step: dict[str, Any]) -> None:
-    """Raise `ModelError` if a step replaces what an unknown regular expression matches, or something by a long text."""
+    """Raise `ModelError` if a step replaces the matches of an unknown regular expression, or inserts a long text."""
     if step["type"] == "Replace":
         pattern, content = step.get("pattern"), step.get("content")
         if (

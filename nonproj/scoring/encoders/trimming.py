@@ -22,8 +22,8 @@ LIMIT = 30_000
 def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
     """Return the encoder of a folder with the pieces of some texts, and the most frequent others up to a limit.
 
-    Texts with more pieces than the limit are of many languages, and all pieces are kept: of those with other
-    characters, too.
+    Texts with more pieces than the limit are in many languages; then all pieces are kept, also those with other
+    characters.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     Raises
     ------
     ModelError
-        It is no tokenizer, or not that of the encoder.
+        The text is not a tokenizer, or not that of the encoder.
     """
     architecture, arrays, tokenizer, _ = folder
     pieces = Pieces(tokenizer)
@@ -68,7 +68,7 @@ def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> tuple[str, 
     Raises
     ------
     ModelError
-        The text is no such tokenizer.
+        The text is not such a tokenizer.
     """
     settings = parse(tokenizer)
     model = settings["model"]

@@ -8,23 +8,23 @@ import numpy as np
 def windows(lengths: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the windows of a sentence of n words.
 
-    A window has as many words as fit.  The next one starts a quarter of the limit before its end, or later if the next
-    word would not fit otherwise.  Of the windows with a word, its owner is the first of those in which it is farthest,
-    in pieces, from the nearer end.
+    A window has all words that fit.  The next one starts a quarter of the limit before its end, or later if the next
+    word would not fit otherwise.  A word's owner is the (first) window in which its distance to the nearer end, in
+    pieces, is largest.
 
     Parameters
     ----------
     lengths : ndarray of shape (n,), int
         The number of pieces of each word, from 1 to ``limit``.
     limit : int
-        The most pieces of a window.
+        Maximum number of pieces in a window.
 
     Returns
     -------
     start, end : ndarray of shape (windows,), int64
         Words from ``start`` to before ``end``.
     owner : ndarray of shape (n,), int64
-        The window from which each word has its vector.
+        The window that provides each word's vector.
 
     Examples
     --------

@@ -20,7 +20,7 @@ TRACE = "-NONE-"
 """The tag of traces and other empty elements."""
 
 MAX_DEPTH = 300
-"""Deepest nesting of brackets that is read; trees are processed by recursion."""
+"""Maximum depth of nested brackets; trees are processed by recursion."""
 
 _ROOTS = ("", TOP, "ROOT", "S1", "VROOT")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
@@ -84,7 +84,7 @@ class _Open:
 
 
 class _Reader:
-    """Makes trees of tokens; errors name the file and the line."""
+    """Builds trees from tokens; errors name the file and the line."""
 
     def __init__(self, path: str):
         self.path, self.line, self.open = path, 0, []
@@ -155,7 +155,7 @@ def numbered_trees(lines: Iterable[str], path: str = "<trees>") -> Iterator[tupl
     lines : iterable of str
         Text in brackets; a tree may take several lines, and a line may hold several trees.
     path : str
-        Named by errors.
+        Name of the file in errors.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def read_trees(source: str | Path | BinaryIO | TextIO) -> list[Tree]:
 
 
 def tree_files(path: str | Path) -> list[Path]:
-    """Return the files of trees in a folder (``*.mrg``, or else all files), sorted by name; a file stands for itself.
+    """Return the files of trees in a folder (``*.mrg``, or else all files), sorted by name, or the file itself.
 
     Raises
     ------

@@ -13,11 +13,11 @@ from nonproj_systems.constituency.forest import Forest
 from nonproj_systems.constituency.grammar import Grammar
 
 MAX_CELLS = 400_000_000
-"""Spans times symbols, at most, in the table of one sentence: 1.6 GB."""
+"""Maximum number of spans times symbols in the table of one sentence: 1.6 GB."""
 
 
 MAX_EDGES = 10_000_000
-"""Edges of the forest of one sentence, at most: about 0.5 GB."""
+"""Maximum number of edges of the forest of one sentence: about 0.5 GB."""
 
 
 class TaggedWords(NamedTuple):

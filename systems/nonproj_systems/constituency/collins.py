@@ -56,7 +56,7 @@ UNKNOWN = "<unknown>"
 FACTOR = 5.0
 
 MAX_COUNT, MAX_STATES = 2**40, 4096
-"""Limits of the occurrences of an event, and of the pairs of a category and its head child, which charts grow with."""
+"""Limits of the count of an event, and of the number of pairs of category and head child, with which charts grow."""
 
 
 class Collins:
@@ -81,7 +81,7 @@ class Collins:
     tags : frozenset of str
         The tags of words.
     tagged : dict
-        Numbers of words by the number of a word and of a tag that it occurred with.
+        Numbers of tagged words, by the numbers of a word and of a tag seen with it.
     """
 
     def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter[Any], factor: float = FACTOR):
@@ -100,7 +100,7 @@ class Collins:
 
     @classmethod
     def train(cls, trees: Iterable[Tree], min_count: int = 3, factor: float = FACTOR) -> Collins:
-        """Return the model of plain trees; words that occur less often than ``min_count`` are unknown.
+        """Return the model of plain trees; words with a count below ``min_count`` are unknown.
 
         Raises
         ------
@@ -165,7 +165,7 @@ class Collins:
         return found
 
     def word_numbers(self, words: Sequence[str], tags: Sequence[int]) -> np.ndarray:
-        """Return the numbers of tagged words, int64[n]; 0 for those that are unknown with these tags."""
+        """Return the numbers of tagged words, int64[n]; 0 for words that are unknown with these tags."""
         return np.array([self.tagged.get((self.word_ids.get(w, 0), t), 0) for w, t in zip(words, tags, strict=True)])
 
     def tag_numbers(self, tags: Sequence[str]) -> np.ndarray:
@@ -184,7 +184,7 @@ class Collins:
         Raises
         ------
         ModelError
-            It is no such model.
+            The file is not such a model.
         """
         values, arrays = models.read(path, KIND, VERSION)
         if not _is_sound(values, arrays.get("events")):
@@ -199,7 +199,7 @@ class Collins:
 
 
 def _is_sound(values: dict[str, Any], events: np.ndarray | None) -> bool:
-    """Return whether the contents of a file are a model all of whose indices name a symbol or a word."""
+    """Return whether the contents of a file are a model whose indices are all in range."""
     symbols, words, factor = (values.get(name) for name in ("symbols", "words", "factor"))
     for names, limit in ((symbols, MAX_SYMBOLS), (words, MAX_WORDS)):
         if problem(names, KNOWN_WORD) or not 0 < len(names) <= limit or len(set(names)) < len(names):

@@ -5,7 +5,7 @@ child H:
 
 - *complete*: a phrase or tag;
 - *right*: P with head child H and the modifiers to its right so far, at distance ``d``;
-- *left*: as well with all modifiers to its right, and those to its left so far; distance 0 is that of a phrase
+- *left*: P with H, all modifiers to its right, and those to its left so far; distance 0 is that of a phrase
   without any modifier, and 3 that of one with modifiers only to its right;
 - *hook*: the best modifier over the words ``i`` to ``j`` for a head ``h`` outside, in state ``s`` and at distance
   ``d``, regardless of the rest of its phrase.
@@ -46,7 +46,7 @@ KIND, BEGIN, END, SYMBOL, DISTANCE, WORD = range(6)
 _NEXT, _GROUP, _COLUMNS = 6, 7, 8
 
 MAX_EDGES = 2**25
-"""Largest chart, about a gigabyte."""
+"""Maximum number of edges of a chart, about a gigabyte."""
 
 
 class Build(NamedTuple):
@@ -120,7 +120,7 @@ def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray,
 
 @kernel
 def _add_item(build: Build, kind: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
-    """Return the number of a new item; if there is no space left, only the number is counted."""
+    """Return the number of a new item; without space for it, only count it."""
     number = min(build.counts[0], build.items.shape[0] - 1)
     build.counts[0] += 1
     item = build.items[number]
@@ -140,7 +140,7 @@ def _add_edge(build: Build, head: int, left: int, right: int, arc: int, score: f
 
 @kernel
 def _get(build: Build, table: int, key: int, i: int, j: int, symbol: int, d: int, h: int) -> int:
-    """Return an item of the current span, which is made and listed if it is new; each kind has its table."""
+    """Return an item of the current span, made and listed if it is new; each kind has a table of its own."""
     kind = COMPLETE if table == 0 else RIGHT if table == 1 else LEFT
     number = build.found[table, key]
     if number < 0 or build.items[number, 1] != i or build.items[number, 2] != j or build.items[number, 0] != kind:
@@ -213,7 +213,7 @@ def _extend(kept: Bools, given: Given, build: Build, side: int, i: int, k: int, 
 
 @kernel
 def _set_group(build: Build, item: int, side: int, n: int) -> None:
-    """Number the items that share their hooks: those with the same head, state, distance, and end on that side."""
+    """Number the items that share hooks: those with equal head, state, distance, and end on that side."""
     s, d, h = build.items[item, SYMBOL], build.items[item, DISTANCE], build.items[item, WORD]
     end = build.items[item, END] if side == 1 else build.items[item, BEGIN]
     key = (s * 4 + d) * n + h

@@ -19,7 +19,7 @@ from nonproj_systems.constituency.collins_tables import MAX_SYMBOLS, MODIFIER, k
 from nonproj_systems.constituency.collins_trees import BASE
 
 MAX_UNARY = 4
-"""Longest chain of phrases with one child each over the same words; the treebank has no longer one."""
+"""Maximum length of a chain of phrases with one child each over the same words; the treebank has no longer one."""
 
 WORD_SCALE = 12.0
 """Factor of the inside probabilities per word, about the inverse of a word's share, against underflow."""

@@ -1,4 +1,4 @@
-"""Trees as Collins' models see them: base noun phrases as a category of their own, and the events of Model 1.
+"""Trees in the form of Collins' models: base noun phrases as a category of their own, and the events of Model 1.
 
 A noun phrase that dominates no other noun phrase, possessives aside, is relabelled NPB, and gets an NP above it unless
 it is the head of one (Collins 1999, section 7.3.1).  A phrase whose only child has the same category is removed.
@@ -90,7 +90,7 @@ def _mark(tree: Tree, heads_noun: bool) -> Tree:
 
 
 def _is_base(tree: Tree) -> bool:
-    """Return whether this is a noun phrase without noun phrases in it that are not possessive."""
+    """Return whether a tree is a noun phrase that contains no noun phrases other than possessive ones."""
     return tree.label == NOUN and not any(child.label == NOUN and not _is_possessive(child) for child in tree.children)
 
 

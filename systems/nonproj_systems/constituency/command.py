@@ -102,7 +102,7 @@ def _parse(options: argparse.Namespace) -> int:
     parser = Parser(Model.load(options.model), ParsingOptions(joint=JointOptions(options.max_iterations)))
 
     def find(_: int, words: list[str]) -> tuple[Tree, str]:
-        """Return the tree of words, and how it was found."""
+        """Return the tree of words, and a description of how it was found."""
         parsed = parser.parse([escaped(word) for word in words], options.method)
         status = parsed.decoded.status if parsed.decoded else "parsed"
         return parsed.tree, status if parsed.found else "outside the grammar"
@@ -111,7 +111,7 @@ def _parse(options: argparse.Namespace) -> int:
 
 
 def parse_lines(options: argparse.Namespace, find: Callable[[int, list[str]], tuple[Tree, str]]) -> int:
-    """Write the tree of each line's words that a function of the line's number and words finds; count how."""
+    """Write the tree that ``find`` returns for each line's number and words; count the descriptions of finding."""
     from nonproj.io.files import open_output
     from nonproj_systems.progress import progress
 

@@ -15,9 +15,9 @@ from nonproj_systems.programs.solver import Program
 def joint_optimum(instance: Instance, integer: bool = True) -> float:
     """Return the optimum of the joint problem, or of its linear relaxation.
 
-    The program has a column for each arc, each part of the dependency parser and each edge of the forest.  An item
-    is derived as often as it is used, and the goal once (Rush et al. 2010, section 5.1); the edges with an arc are as
-    many as the arc.
+    The program has a column for each arc, each part of the dependency parser and each edge of the forest.  An item is
+    derived as often as it is used, and the goal once (Rush et al. 2010, section 5.1); the edges with an arc sum to the
+    value of the arc.
 
     Parameters
     ----------

@@ -29,9 +29,9 @@ class Forest(NamedTuple):
         The variable of an edge that is built from a word or stands for an arc; -1 for other edges.
     score : ndarray of shape (E,), float64
     rule : ndarray of shape (E,), int32
-        Meaning of the edge to its maker.
+        The rule of each edge, for the code that built the forest.
     items : ndarray of shape (I, C), int32
-        Meaning of the items to their maker: first a symbol or kind, then the words covered.
+        Description of the items, for the code that built the forest: a symbol or kind, then the words covered.
     """
 
     first: np.ndarray
@@ -90,7 +90,7 @@ def best_derivation(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarr
 
 
 def variables_of(forest: Forest, edges: np.ndarray, n_variables: int) -> np.ndarray:
-    """Return which variables a derivation uses, float64[V] of 0 and 1."""
+    """Return indicators of the variables that a derivation uses, float64[V]."""
     used = forest.variable[edges]
     found = np.zeros(n_variables)
     found[used[used >= 0]] = 1.0
@@ -118,7 +118,7 @@ def marginals(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def make_forest(items: np.ndarray, built: np.ndarray, edges: np.ndarray, score: np.ndarray) -> Forest | None:
-    """Return the forest of edges in any order, without what is part of no derivation of the last item; None if empty.
+    """Return the forest of edges in any order, without those in no derivation of the last item; None if none is left.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def make_forest(items: np.ndarray, built: np.ndarray, edges: np.ndarray, score: 
 
 
 def restricted(forest: Forest, keep: np.ndarray) -> Forest | None:
-    """Return the forest of some edges, without what is part of no derivation of the root; None if it has none left.
+    """Return the forest of some edges, without those in no derivation of the root; None if none is left.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def _marginals(
 
 @kernel
 def _alive(first: Int32s, left: Int32s, right: Int32s, keep: Bools) -> tuple[Bools, Int64s]:
-    """Return which of the kept edges are part of a derivation of the root, and new numbers of items, -1 for none."""
+    """Return a mask of the kept edges that are in a derivation of the root, and new numbers of items, -1 for none."""
     n = len(first) - 1
     derived, needed = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
     derived[n] = True

@@ -23,10 +23,10 @@ from nonproj_systems.constituency.symbols import (
 )
 
 LONGEST_CHAIN = 4
-"""Unary branches in a row, at most."""
+"""Maximum number of successive unary branches."""
 
 MAX_RULES, MAX_STEPS = 5_000_000, 100_000_000
-"""Limits of the rules of a grammar, and of the steps by which chains of unary branches are joined."""
+"""Maximum numbers of rules of a grammar, and of steps for joining chains of unary branches."""
 
 Counts = Mapping[Rule, float]
 
@@ -83,7 +83,7 @@ class Grammar(NamedTuple):
 
 
 def count_rules(trees: Iterable[Tree], annotation: Annotation) -> dict[Rule, float]:
-    """Return how often each rule derives some of the trees."""
+    """Return the count of each rule in the derivations of some trees."""
     counts: dict[Rule, float] = defaultdict(float)
     for tree in trees:
         for rule in rules_of(without_loops(tree), annotation):
@@ -114,7 +114,7 @@ def smoothed_by_parent(counts: Counts, weight: float, floor: float = 0.0) -> dic
     Raises
     ------
     SizeError
-        The rules would be too many.
+        There would be too many rules.
     """
     general: dict[Rule, float] = defaultdict(float)
     totals: dict[Symbol, float] = defaultdict(float)
@@ -184,7 +184,7 @@ def compile_grammar(probabilities: Mapping[Rule, float], coarse: Grammar | None 
     Raises
     ------
     SizeError
-        The chains are too many to be joined.
+        There are too many chains to join.
     """
     symbols = sorted({symbol for rule in probabilities for symbol in (rule.parent, *rule.children)})
     number = {symbol: i for i, symbol in enumerate(symbols)}

@@ -55,7 +55,7 @@ _NOUN_SEARCHES = (
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """Return which child of a phrase is its head.
+    """Return the index of a phrase's head among its children.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ def joint_program(forest: Forest, trellis: Trellis, integer: bool = True, second
     """Return the best tree and tags by an integer program, or the optimum of its linear programming relaxation.
 
     A variable of 0 or 1 for each edge of the forest and each trigram of tags.  One edge builds the root; an item is
-    built as often as it is used; trigrams form a path; the edges of a word with a tag are as many as the trigrams that
-    end in it (Rush et al. 2010, equation 10).  An integral optimum of the relaxation is the optimum of both.
+    built as often as it is used; trigrams form a path; the edges of a word with a tag sum to the trigrams that end in
+    it (Rush et al. 2010, equation 10).  An integral optimum of the relaxation is the optimum of both.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _rows(entries: list[tuple[int, int, float]], rhs: np.ndarray) -> ConstraintR
 
 
 def _forest_rows(forest: Forest) -> ConstraintRows:
-    """Return that each item is built as often as it is used, the root once."""
+    """Return the constraints that each item is built as often as it is used, the root once."""
     head = np.repeat(np.arange(forest.n_items), np.diff(forest.first))
     entries = [(int(item), e, 1.0) for e, item in enumerate(head)]
     for child in (forest.left, forest.right):
@@ -120,7 +120,7 @@ def _path_rows(arcs: _Trigrams, offset: int) -> ConstraintRows:
 
 
 def _agreement_rows(forest: Forest, arcs: _Trigrams, n_variables: int) -> ConstraintRows:
-    """Return that tree and tags use the same variables."""
+    """Return the constraints that tree and tags use the same variables."""
     entries = [(int(forest.variable[e]), int(e), 1.0) for e in np.flatnonzero(forest.variable >= 0)]
     entries += [(int(arcs.last[k]), forest.n_edges + int(k), -1.0) for k in np.flatnonzero(arcs.last >= 0)]
     return _rows(entries, np.zeros(n_variables))

@@ -184,7 +184,7 @@ def decode(forest: Forest, trellis: Trellis, options: JointOptions = JointOption
 
 
 def iterations_of(root: RelaxationResult, tolerance: float = 1e-9) -> int:
-    """Return after how many iterations bound and solution met; all iterations if they did not."""
+    """Return the number of iterations until bound and solution met; all iterations if they did not."""
     gap = np.asarray(root.trace.best_dual) - np.asarray(root.trace.best_primal)
     closed = np.flatnonzero(gap <= tolerance * (1.0 + np.abs(root.primal_value)))
     return int(closed[0]) + 1 if len(closed) and root.certified else root.iterations

@@ -39,10 +39,10 @@ GAMMA = 0.02
 MAX_ITERATIONS = 50
 
 SEARCH_ITERATIONS = 250
-"""Iterations of the root node of branch and bound, at most."""
+"""Maximum number of iterations of the root node of branch and bound."""
 
 EXACT_WORK = SearchOptions(work_per_word=10**10)
-"""Work limit of the dependency oracle, hours for each word: its value is a maximum, not only a bound."""
+"""Work limit of the dependency oracle, hours per word: its value is a maximum, not only a bound."""
 
 HARD_BONUS = 1e6
 """Bonus of each given dependency in the hard combination; more than any log-probability."""
@@ -61,7 +61,7 @@ class JointParse(NamedTuple):
     certified : bool
         Whether the tree is proven to be the best.
     status : str
-        As `nonproj_systems.relaxation.solver.RelaxationResult`; ``optimal`` after branch and bound, ``none`` where
+        As in `nonproj_systems.relaxation.solver.RelaxationResult`; ``optimal`` after branch and bound, ``none`` if
         Model 1 has no tree.
     iterations : int
     alone : Lexicalised
@@ -253,8 +253,8 @@ class JointParser:
     def hard(self, words: Sequence[str], tags: Sequence[str]) -> Lexicalised:
         """Return the best tree of Model 1 with the dependencies of the dependency parser's best tree.
 
-        Where Model 1 has no tree with all of these dependencies, one with as many of them as possible (the baseline of
-        Rush et al. 2010, section 7.1, which does not say what it does there).
+        If Model 1 has no tree with all of these dependencies, return one with the most of them (the baseline of Rush et
+        al. 2010, section 7.1, which does not specify this case).
         """
         graph = self.phrases.chart(words, tags)
         if graph is None:
@@ -267,6 +267,6 @@ class JointParser:
 
 
 def tagged_sentence(words: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """Return a tagged sentence as the dependency parser takes it."""
+    """Return a tagged sentence in the form for the dependency parser."""
     rows = [[str(i), word, "_", tag, tag, *"_____"] for i, (word, tag) in enumerate(zip(words, tags, strict=True), 1)]
     return Sentence(rows)

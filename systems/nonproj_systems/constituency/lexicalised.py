@@ -29,7 +29,7 @@ THRESHOLDS = (1e-5, 1e-8)
 """Posteriors below which coarse items are pruned; the next one is tried if no tree remains."""
 
 MAX_WORDS = 150
-"""Longest sentence: memory grows with the square of its length."""
+"""Maximum number of words of a sentence: memory grows with its square."""
 
 
 class Lexicalised(NamedTuple):
@@ -124,7 +124,7 @@ class LexicalisedParser:
     def read(
         self, graph: Forest, edges: np.ndarray, score: float, words: Sequence[str], tags: Sequence[str]
     ) -> Lexicalised:
-        """Return the tree of a derivation, as `best_derivation` returns it, of a forest that `chart` made."""
+        """Return the tree of a derivation of a forest from `chart`, given the edges as from `best_derivation`."""
         return Lexicalised(self.tree(graph, edges, words, tags), read_heads(graph, edges, len(words)), score)
 
     def tree(self, graph: Forest, edges: np.ndarray, words: Sequence[str], tags: Sequence[str]) -> Tree:

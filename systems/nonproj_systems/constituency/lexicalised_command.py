@@ -101,7 +101,7 @@ def _finder(options: argparse.Namespace):
     joint = JointParser(phrases, parser, gamma, options.max_iterations, options.exact)
 
     def both(words, tags):
-        """Return the tree of both models, and how it was found."""
+        """Return the tree of both models, and a description of how it was found."""
         if tags is None:
             tags = [
                 row[4] for row in parser.run([tagged_sentence(words, "_" * len(words))], until=tag).sentences[0].rows

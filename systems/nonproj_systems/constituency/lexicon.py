@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 LONGEST_SUFFIX = 8
-"""Letters of the longest suffix that is looked at."""
+"""Maximum length of a suffix, in letters."""
 
 MAX_CACHED = 20_000
-"""Words and suffixes whose probabilities are kept."""
+"""Maximum number of words and suffixes whose probabilities are kept."""
 
 
 class LexiconOptions(NamedTuple):
@@ -57,7 +57,7 @@ def shape(word: str) -> str:
 
 
 def suffixes(word: str) -> list[tuple[str, str]]:
-    """Return the contexts of the suffix model from the most general to the most special: shape and suffix."""
+    """Return the contexts of the suffix model from the most general to the most specific: shape and suffix."""
     form, lower = shape(word), word.lower()
     if form == "0":
         return [("", ""), (form, "")]
@@ -68,14 +68,13 @@ def suffixes(word: str) -> list[tuple[str, str]]:
 class Lexicon:
     """Scores of tags for words: the logarithm of ``P(tag | word) / P(tag)``.
 
-    It is the log-probability of the word given its tag, but for that of the word itself, which is the same for all
-    tags.
+    It is the log-probability of the word given its tag, less that of the word itself, which is the same for all tags.
 
     Parameters
     ----------
     tags : sequence of str
     words : mapping of str to mapping of int to float
-        For each known word how often it has each tag, by number.
+        The counts of each known word's tags, by number.
     options : LexiconOptions
 
     Examples

@@ -31,7 +31,7 @@ KIND, VERSION = "constituency", 2
 
 _KINDS = (TAG, UPPER, LOWER, BETWEEN)
 _LOWEST, _HIGHEST = 1e-6, 1e12
-"""Between these are the numbers of occurrences and the options of smoothing."""
+"""Limits of counts, and of the options of smoothing."""
 
 _LONGEST_HISTORY = 20
 
@@ -46,7 +46,7 @@ class TrainingOptions(NamedTuple):
     parent_weight : float
         Pseudo-count of the rules below any parent, for smoothing; 0: no smoothing.
     floor : float
-        The lowest probability of a rule that was seen below other parents only.
+        Minimum probability of a rule that was seen below other parents only.
     tagger, words : LexiconOptions
         For the words of the tagger, and for those of the grammar.
     """
@@ -68,14 +68,14 @@ class Model:
     tokens : mapping of str to mapping of Symbol to float
         Count of each word with each tag of the grammar.
     transition : ndarray of shape (T + 1, T + 1, T + 1), float64
-        The tagger's; its tags are those of the grammar in alphabetical order.
+        Transitions of the tagger; its tags are those of the grammar in alphabetical order.
     options : TrainingOptions
 
     Attributes
     ----------
     grammar, coarse : Grammar
     tagger : Tagger
-        Its lexicon also belongs to the coarser grammar.
+        The tagger, whose lexicon the coarser grammar shares.
     lexicon : Lexicon
         Lexicon of the grammar's tags.
     coarse_symbols : ndarray of shape (T,), int64
@@ -143,7 +143,7 @@ class Model:
         Raises
         ------
         ModelError
-            The file cannot be read, or is no such model.
+            The file cannot be read, or is not such a model.
         """
         values, arrays = read(path, KIND, VERSION)
         try:
@@ -154,7 +154,7 @@ class Model:
 
 
 def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[Any, ...]:
-    """Return the arguments of a model that was read from a file; raise an error if they are not those of one."""
+    """Return the arguments of a model from the contents of a file; raise an error if they are invalid."""
     symbols, words = _symbols(values["symbols"]), check_strings(values["words"], WORD, "the words")
     if len(set(words)) < len(words):
         raise ValueError("a word is listed twice")
@@ -179,7 +179,7 @@ def _contents(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> tuple[An
 
 
 def _symbols(rows: object) -> list[Symbol]:
-    """Return the symbols of the grammar from their JSON values; their names are those of brackets."""
+    """Return the symbols of the grammar from their JSON values; names must be valid in brackets."""
     if type(rows) is not list or not all(type(row) is list and len(row) == 4 for row in rows):
         raise ValueError("the symbols are not lists of kind, label, parent and history")
     found = []
@@ -196,7 +196,7 @@ def _symbols(rows: object) -> list[Symbol]:
 
 
 def _rule(symbols: list[Symbol], numbers: list[int]) -> Rule:
-    """Return a rule from the numbers of its symbols; one of a kind that trees are built by."""
+    """Return a rule from the numbers of its symbols; raise an error unless it can be in a derivation of a tree."""
     parent, *children = numbers if numbers[2] >= 0 else numbers[:2]
     if not all(0 <= number < len(symbols) for number in (parent, *children)) or numbers[2] < -1:
         raise ValueError("the number of a symbol is out of range")
@@ -212,7 +212,7 @@ def _rule(symbols: list[Symbol], numbers: list[int]) -> Rule:
 
 
 def _rows(arrays: dict[str, np.ndarray], name: str, width: int) -> Iterator[tuple[list[int], float]]:
-    """Return an iterator over the rows of an array of numbers, each with how often it occurs."""
+    """Return an iterator over the rows of an array of numbers, each with its count."""
     rows, counts = arrays[f"{name}s"], arrays[f"{name}_counts"]
     if rows.dtype != np.int32 or rows.ndim != 2 or rows.shape[1] != width or not len(rows):
         raise ValueError(f"the {name}s have a wrong shape")
@@ -279,7 +279,7 @@ def train(trees: Sequence[Tree], options: TrainingOptions = TrainingOptions()) -
 
 
 def _tokens(tree: Tree, annotation: Annotation, parent: str) -> Iterator[tuple[Symbol, str]]:
-    """Yield the tags of a tree, as the grammar knows them, and the words."""
+    """Yield the tags of a tree, as symbols of the grammar, and the words."""
     if tree.word is not None:
         yield annotation.tag(tree.label, parent), tree.word
     for child in tree.children:

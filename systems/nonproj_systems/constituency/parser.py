@@ -22,7 +22,7 @@ GRAMMAR, FIXED, JOINT = METHODS = ("grammar", "fixed", "joint")
 """The grammar alone; the grammar with the tagger's best tags; both together."""
 
 MAX_WORDS = 100
-"""Longest sentence: time grows with the third power of its length."""
+"""Maximum number of words of a sentence: time grows with the cube of its length."""
 
 
 class ParsingOptions(NamedTuple):
@@ -47,7 +47,7 @@ class ParsingOptions(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """A tree, and how it was found.
+    """A tree, and the way in which it was found.
 
     Attributes
     ----------
@@ -189,7 +189,7 @@ class Parser:
         return SentenceForest(*_without_unused(forest, model.tagger.trellis(words, candidates)))
 
     def _coarse_pass(self, words: Sequence[str], candidates: list[np.ndarray], threshold: float) -> np.ndarray | None:
-        """Return which coarser symbols may cover which words; None if there is no tree."""
+        """Return a mask of the coarser symbols over each span; None if there is no tree."""
         model, n = self.model, len(words)
         sizes = [len(each) for each in candidates]
         tags = np.concatenate(candidates)

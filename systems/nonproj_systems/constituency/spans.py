@@ -44,7 +44,7 @@ def probable_symbols(grammar: Grammar, n: int, words: TaggedWords, threshold: fl
 
 @kernel
 def _inside(tables: Tables, inside: Float32s) -> None:
-    """Set the score of the best tree of each symbol over each span, words given, the shorter spans first."""
+    """Set the score of the best tree of each symbol over each span, given the words, shorter spans first."""
     first, parents, rights, scores = (
         tables.first_binary,
         tables.binary_parent,
@@ -78,7 +78,7 @@ def _inside(tables: Tables, inside: Float32s) -> None:
 
 @kernel
 def _outside(tables: Tables, inside: Float32s, outside: Float32s) -> None:
-    """Set the score of the best tree around each symbol over each span, that of the root given."""
+    """Set the score of the best tree around each symbol over each span, given that of the root."""
     first, parents, rights, scores = (
         tables.first_binary,
         tables.binary_parent,

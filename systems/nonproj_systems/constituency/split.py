@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"([0-9]+)\.[A-Za-z.]+$")
 
 
 def part_of(path: str | Path) -> str:
-    """Return the part that a file of the treebank belongs to, by the last digit of its number.
+    """Return the part to which a file of the treebank belongs, by the last digit of its number.
 
     Digit 5 is development (336 sentences of the sample), digit 9 is test (423), the others are training (3,155).
 
@@ -44,7 +44,7 @@ def split_files(folder: str | Path) -> dict[str, list[Path]]:
 
 
 def read_plain(files: Iterable[str | Path]) -> list[Tree]:
-    """Return the trees of files without traces and function tags; those of traces only are left out."""
+    """Return the trees of files without traces and function tags; trees of traces only are left out."""
     return [tree for path in files for tree in map(plain, read_trees(path)) if tree is not None]
 
 

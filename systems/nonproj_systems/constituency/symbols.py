@@ -2,9 +2,9 @@
 
 A phrase is annotated with its parent (vertical Markovisation of order 2).  Its children are attached outward from the
 head: first those to the right, then those to the left.  The symbols in between remember the phrase, its head and the
-last children attached (horizontal Markovisation, Klein and Manning 2003).  A phrase has two symbols: ``Upper`` is what
-other rules see; a unary rule makes it of a tag, or of the ``Lower`` symbol of the same or another phrase, which binary
-rules build.  So each span has at most one unary rule, and a chain of unary branches is one rule.
+last children attached (horizontal Markovisation, Klein and Manning 2003).  A phrase has two symbols: other rules use
+``Upper``; a unary rule derives from it a tag, or the ``Lower`` symbol of the same or another phrase, which binary rules
+build.  So each span has at most one unary rule, and a chain of unary branches is one rule.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class Annotation(NamedTuple):
         return Symbol(kind, label, parent if self.vertical > 1 else "")
 
     def between(self, label: str, parent: str, head: str, attached: list[str]) -> Symbol:
-        """Return the symbol of a phrase in the making."""
+        """Return the symbol of a phrase under construction."""
         history = (head,) if self.heads else ()
         last = tuple(attached[-self.horizontal :]) if self.horizontal else ()
         return Symbol(BETWEEN, label, parent if self.vertical > 1 else "", history + last)
 
     def child(self, tree: Tree, parent: str) -> Symbol:
-        """Return the symbol by which a parent knows its child."""
+        """Return the symbol of a child in the rules of its parent."""
         if tree.word is not None:
             return self.tag(tree.label, parent)
         return self.phrase(UPPER, tree.label, parent)
@@ -148,7 +148,7 @@ def _binary_rules(tree: Tree, annotation: Annotation, parent: str) -> list[Rule]
 
 
 class Built(NamedTuple):
-    """A subtree of a derivation: its symbol's kind, and the trees that it stands for, several if in between."""
+    """A subtree of a derivation: its symbol's kind, and its trees (several if the kind is ``BETWEEN``)."""
 
     kind: str
     trees: tuple[Tree, ...]

@@ -80,7 +80,7 @@ class Tagger:
         self.lexicon, self.transition = lexicon, transition
 
     def trellis(self, words: Sequence[str], candidates: Sequence[np.ndarray] | None = None) -> Trellis:
-        """Return the trellis of a sentence over candidate tags of each word, by default all that score well enough."""
+        """Return the trellis of a sentence over candidate tags of each word, by default the plausible ones."""
         tables = [self.lexicon.scores(word) for word in words]
         if candidates is None:
             candidates = [_plausible(self.lexicon.probabilities(word)) for word in words]

@@ -13,7 +13,7 @@ from nonproj_systems.mrf.model import MRF
 
 
 class Forests(NamedTuple):
-    """Forests that together cover a field, as kernels see them.
+    """Forests that together cover a field, in the form for kernels.
 
     A *position* is a node in a forest; positions are numbered forest by forest, parents before children.
 
@@ -29,7 +29,7 @@ class Forests(NamedTuple):
     copy : ndarray of shape (P + 1,), int64
         First copy of each position's states.
     node_share, edge_share : ndarray of shape (P,), float64
-        The share of the node's scores, and of those of the edge to the parent, that this forest has.
+        This forest's share of the scores of the node, and of the edge to the parent.
     reference : ndarray of shape (P,), int64
         The first position of the same node.
     """

@@ -34,7 +34,7 @@ def restore_binary(observed, flipped: float, weight: float) -> MRF:
 
 
 def restore_grey(observed, levels, deviation: float, weight: float, most: float) -> MRF:
-    """Return the field of a grey image with Gaussian noise; neighbours may differ, at a limited price.
+    """Return the field of a grey image with Gaussian noise; neighbours may differ, at a limited cost.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ def restore_grey(observed, levels, deviation: float, weight: float, most: float)
     deviation : float
         The standard deviation of the noise.
     weight : float
-        The price of a difference of one grey level between neighbours.
+        The cost of a difference of one grey level between neighbours.
     most : float
-        Larger differences count as this one: edges of objects are sharp.
+        Maximum difference that counts: edges of objects are sharp.
 
     Examples
     --------

@@ -42,7 +42,7 @@ class Inference:
     value : float
         Their score; minus infinity if they are forbidden.
     bound : float
-        No labels have a higher score.
+        Upper bound on the score of any labels.
     certified : bool
         Whether the labels are proven optimal: the gap is at most ``tolerance * (1 + |value|)``.
     status : str

@@ -1,4 +1,4 @@
-"""The local polytope of a field as a linear program, and as an integer program, by HiGHS: judges of all bounds.
+"""The local polytope of a field as a linear program, and as an integer program, by HiGHS: references for all bounds.
 
 Wainwright et al. (2005), "MAP estimation via agreement on trees"; Rush and Collins (2012), section 5.
 """
@@ -32,7 +32,7 @@ def solve_program(
     value, bound : float
         The optimum (of a stopped integer program: the best value and bound known).
     labels : ndarray of shape (V,), int64, or None
-        The labels if those of all nodes are integral.
+        The labels, if all variables are integral.
 
     Raises
     ------

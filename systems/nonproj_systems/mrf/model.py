@@ -13,7 +13,7 @@ from nonproj.types import Int64s
 
 
 class Graph(NamedTuple):
-    """A field as kernels see it; V nodes, E edges.  Node ``i`` has the states ``first[i] .. first[i + 1] - 1``.
+    """A field in the form for kernels; V nodes, E edges.  Node ``i`` has the states ``first[i] .. first[i + 1] - 1``.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class MRF:
     n_nodes, n_edges : int
     n_states : ndarray of shape (V,), int64
     lowest : float
-        Labels of a lower score use a forbidden pair.
+        Lower bound on the score of labels without forbidden pairs.
     penalty : float
         The score of forbidden pairs; minus infinity if there are none.
 
@@ -138,7 +138,7 @@ class MRF:
         return float(found) if found >= self.lowest else -np.inf
 
     def rounding_error(self, sweeps: int) -> float:
-        """Return how far a bound may be below the exact one, after this number of sweeps over all nodes and edges.
+        """Return the maximum error of a bound below the exact one, after a number of sweeps over all nodes and edges.
 
         Each sweep replaces scores of nodes and edges by sums over their neighbours, none of which is larger than the
         sum of the absolute values of all scores (Higham 2002, "Accuracy and stability of numerical algorithms", 4.2).
@@ -213,7 +213,7 @@ def _check_unary(rows: np.ndarray, first: np.ndarray) -> None:
 
 
 def _check_edges(ends: np.ndarray, n_nodes: int) -> None:
-    """Raise a ValueError unless the edges join different nodes that exist, and no two of them the same ones."""
+    """Raise a ValueError unless the edges join different existing nodes, and no two join the same nodes."""
     wrong = (ends < 0) | (ends >= n_nodes)
     if wrong.any():
         e = int(wrong.any(axis=1).argmax())

@@ -14,7 +14,7 @@ from nonproj_systems.relaxation.problem import Problem
 
 
 class ForestOracle:
-    """The best labels of one forest of a cover; the variables say which state each of its nodes has.
+    """The best labels of one forest of a cover; the variables are indicators of its nodes' states.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def labels_of(field: MRF, problem: Problem, solutions: tuple[np.ndarray, ...]) -
 
 
 def local_search(field: MRF) -> Repair:
-    """Return the heuristic that changes the labels of the reference copies, one at a time, while they get better."""
+    """Return the heuristic that changes the labels of the reference copies one at a time while the score rises."""
 
     def repair(proposal: Proposal) -> tuple[float, np.ndarray]:
         """Return the score of the labels, and the labels."""

@@ -48,7 +48,7 @@ class AutomataOracle:
     Raises
     ------
     ValueError
-        As `best_paths`; when called, if a head's automaton accepts no choice of modifiers at all.
+        As for `best_paths`; when called, if a head's automaton accepts no choice of modifiers at all.
 
     Examples
     --------

@@ -19,8 +19,8 @@ from nonproj_systems.programs.part_rows import transitions
 class Copies(NamedTuple):
     """The columns of `automaton_paths`: one copy of each move of a head's automaton for each candidate grandparent.
 
-    ``parts``, int64[C, 4], are the numbers of the parts that a column stands for, -1 for none: sibling, grandparent,
-    grand-sibling and tri-sibling.  ``upper``, float64[C], is 0 if the grandparent is a modifier in the move, else 1.
+    ``parts``, int64[C, 4], are the numbers of the parts of a column, -1 for none: sibling, grandparent, grand-sibling
+    and tri-sibling.  ``upper``, float64[C], is 0 if the grandparent is a modifier in the move, else 1.
     """
 
     parts: np.ndarray
@@ -55,7 +55,7 @@ def automaton_paths(parts: PartSpace, first: int) -> tuple[Copies, ConstraintRow
     -------
     Copies
         Meaning of the columns; their objective coefficients are the scores of the parts.
-    Rows
+    ConstraintRows
         The flow out of START under a grandparent is the value of its arc (the grandparent variables of Koo et al. 2010,
         section 4); the flow into a modifier, summed over grandparents, is the value of its arc (``z``).
 
@@ -128,7 +128,7 @@ def _copies_of_head(parts: PartSpace, h: int, first: int) -> tuple[Copies, Const
 
 
 def _flow(moves: Moves, column: np.ndarray, arc: int) -> ConstraintRows:
-    """Return rows that make moves a flow from START, as much as the value of an arc; -1 stands for one unit."""
+    """Return rows that make the moves a flow out of START, equal to the value of an arc; -1 stands for one unit."""
     inner, start = moves.tip >= 0, np.full(int(arc >= 0), arc)
     row = np.concatenate([moves.tip[inner], moves.tail, 0 * start])
     columns = np.concatenate([column[inner], column, start])

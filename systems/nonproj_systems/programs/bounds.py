@@ -2,9 +2,9 @@
 
 Riedel, Smith and McCallum (2012), section 4.3.2: two of the three words of ``g -> h -> m`` are fixed, and each template
 takes its maximum over the third word, independently of the other templates.  Words with the same share of a template's
-hash are one *type* to it (one type for each tag, where the template has tags), so a template costs one look-up for each
-triple of types, not of words.  A template that ignores one of the words costs one look-up for each pair of types, and
-its score is exact.  All geometric codes of a triple of types are on one cache line.
+hash are one *type* (one type for each tag, if the template has tags), so a template costs one look-up for each triple
+of types, not of words.  A template that ignores one of the words costs one look-up for each pair of types, and its
+score is exact.  All geometric codes of a triple of types are on one cache line.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def parts_of_triples(triples: ArrayLike) -> PartRows:
 
 
 def _codes_of(orders: np.ndarray) -> np.ndarray:
-    """The geometrical codes of some orders, as `nonproj.parts.geometry` has them."""
+    """Return the geometric codes of some orders, as in `nonproj.parts.geometry`."""
     above, below, across = orders.astype(np.uint8).T
     return np.stack([0 * above, 1 + below, 3 + 4 * above + 2 * below + across], axis=1).astype(np.uint8)
 
@@ -168,7 +168,7 @@ def _maximise(
 
 @kernel
 def _update_maximum(row: Float32s, values: Float32s) -> None:
-    """Replace the first entries of a row by these values where they are greater."""
+    """Replace the first entries of a row by these values where the values are greater."""
     for c in range(values.shape[0]):
         row[c] = max(row[c], values[c])
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _TOLERANCE = 1e-6
-"""Violations of rows up to this count as none; the solver's own tolerance is 1e-7."""
+"""Maximum violation of a row that counts as none; the solver's own tolerance is 1e-7."""
 
 
 class PricingOptions(NamedTuple):
@@ -129,8 +129,8 @@ def full_program(
 ) -> tuple[Decoded, PricingCounts]:
     """Solve the same program by brute force, with parameters, results and errors as for `price_and_cut`.
 
-    All grandparent parts are scored, and all columns and rows GPArc are there from the start.  Only rows of cutsets are
-    added when violated; ArcGP and NoGP are implied by the other rows.
+    All grandparent parts are scored, and all columns and rows GPArc are present from the start.  Only rows of cutsets
+    are added when violated; ArcGP and NoGP are implied by the other rows.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def full_program(
 
 
 def _is_part(n_nodes: int) -> np.ndarray:
-    """Return whether each ``[g, h, m]`` is a grandparent part: three different nodes, only ``g`` may be the root."""
+    """Return a mask of the grandparent parts ``[g, h, m]``: three different nodes; only ``g`` may be the root."""
     other, word = ~np.eye(n_nodes, dtype=bool), np.arange(n_nodes) > 0
     return other[:, :, None] & other[None] & other[:, None] & word[:, None] & word
 
@@ -220,7 +220,7 @@ class _RestrictedMaster:
         return self.program.add_columns(scores / self.scale, 0.0, np.inf, Entries(column, row, np.ones(len(row))))
 
     def score_parts(self, parts: np.ndarray) -> None:
-        """Score those of some distinct grandparent parts that have no score."""
+        """Score those among distinct grandparent parts that have no score."""
         parts = parts[self.state[tuple(parts.T)] == UNSCORED]
         if len(parts):
             scores = np.asarray(self.score(np.ascontiguousarray(parts, np.int32)), np.float64)

@@ -190,7 +190,7 @@ def _check_options(options: LinearOptions) -> None:
 
 
 def _add_parts(program: Program, parts: PartSpace, scores: np.ndarray, options: LinearOptions) -> Copies | None:
-    """Add the parts beyond arcs to the program; return the meaning of its last columns unless they are parts."""
+    """Add the parts beyond arcs to the program; return its last columns as `Copies`, or None if they are parts."""
     several = "sibling" in parts.names and len(parts.names) > 2
     if options.relaxation == "compact" and several and has_compiled_automata(parts.types):
         copies, rows = automaton_paths(parts, program.n_columns)

@@ -1,8 +1,8 @@
 """Rows that tie the parts of a sentence to its arcs, and bounds of their columns: a pair of functions for a part type.
 
-`part_rows` and `upper_bounds` are generic functions over part types; a type of a user's own is added by
-``part_rows.register``.  Columns ``0 .. A - 1`` of every program are the arcs.  In all functions ``arcs`` is the
-`ArcSpace` of a sentence, ``start`` what `PartType.number` returns, and ``first`` the column of the type's first part.
+`part_rows` and `upper_bounds` are generic functions over part types; ``part_rows.register`` adds a user's own type.
+Columns ``0 .. A - 1`` of every program are the arcs.  In all functions ``arcs`` is the `ArcSpace` of a sentence,
+``start`` the result of `PartType.number`, and ``first`` the column of the type's first part.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def grandparent_rows(
     start : ndarray of shape (N + 1,), int64
         From `Grandparent.number`.
     first : int
-        The column of grandparent part 0; the ``G`` parts, are consecutive columns.
+        The column of grandparent part 0; the ``G`` parts are consecutive columns.
     families : iterable of str
         Names in `FAMILIES`.  ArcGP with GPArc, or OneGP with NoGP, are exact for integers.
     implied : bool

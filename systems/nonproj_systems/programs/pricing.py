@@ -11,7 +11,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Float64s, Int32s, Int64s, Uint8s
 
 UNSCORED, SCORED, ADDED = 0, 1, 2
-"""State of a grandparent part: only a bound of its score is known; it has a score; it has a column, too."""
+"""States of a grandparent part: with a bound of its score only; with a score; with a column, too."""
 
 
 def promising_parts(slack: np.ndarray, optimistic: np.ndarray, state: np.ndarray, floor: np.ndarray) -> np.ndarray:
@@ -20,7 +20,7 @@ def promising_parts(slack: np.ndarray, optimistic: np.ndarray, state: np.ndarray
     Parameters
     ----------
     slack : ndarray of shape (N, N), float64
-        The dual slack of each arc ``[h, m]``: minus its reduced cost over all its rows but OneGP.
+        The dual slack of each arc ``[h, m]``: minus its reduced cost over all its rows except OneGP.
     optimistic : ndarray of shape (N, N, N), float64
         The score of each grandparent part ``[g, h, m]``, or an upper bound; minus infinity where there is no part.
     state : ndarray of shape (N, N, N), uint8
@@ -37,7 +37,7 @@ def promising_parts(slack: np.ndarray, optimistic: np.ndarray, state: np.ndarray
 
     Notes
     -----
-    Riedel, Smith and McCallum (2012), sections 4.3.1 and 4.3.3, with a further step.  The dual of OneGP at a part's
+    Riedel, Smith and McCallum (2012), sections 4.3.1 and 4.3.3, with one more step.  The dual of OneGP at a part's
     lower arc ``h -> m`` plus the dual of its own row GPArc, at its upper arc ``g -> h``, must be at least its score.
     The right-hand sides of these rows are zero, so their duals leave the dual objective unchanged; only the slack of
     each arc limits them: it must cover the arc's dual of OneGP plus the duals of GPArc of all parts below the arc.  The
@@ -67,7 +67,7 @@ def violated_arc_gp(arc_values: np.ndarray, state: np.ndarray, tolerance: float)
     state : ndarray of shape (N, N, N), uint8
         As for `promising_parts`.
     tolerance : float
-        By how much the values of both arcs must sum to more than 1 (Riedel et al. 2012, section 4.4).
+        Minimum excess of the sum of both arcs' values over 1 (Riedel et al. 2012, section 4.4).
 
     Examples
     --------
@@ -202,7 +202,7 @@ def _augment(capacity: Float64s, flow: Float64s, target: int, parent: Int64s) ->
 
 @kernel
 def _violated_cutsets(arc_values: Float64s, tolerance: float, sets: Bools) -> int:
-    """Write the sets of `violated_cutsets`, possibly with duplicates; return how many."""
+    """Write the sets of `violated_cutsets`, possibly with duplicates; return their number."""
     n_nodes = arc_values.shape[0]
     count = 0
     flow = np.empty((n_nodes, n_nodes))

@@ -1,7 +1,7 @@
 """Rows of the arborescence polytope and its relaxations: sparse matrices, without scores or a solver.
 
 Columns ``0 .. A - 1`` of every program are the arcs.  Each function returns one family of rows over the arcs and, if
-needed, over further columns, the first of which is column ``first``.  Infinite bounds are absent.
+needed, over more columns, the first of which is column ``first``.  Infinite bounds are absent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def single_commodity(arcs: ArcSpace, first: int) -> ConstraintRows:
 
     Returns
     -------
-    Rows
+    ConstraintRows
         Source, Consume and NoFlow of Martins, Smith and Xing (2009) in the notation of Riedel et al. (2012), section
         3.1: the root sends ``n`` units of flow, each word consumes one, and an arc carries at most ``n`` times its own
         value.
@@ -106,7 +106,7 @@ def multi_commodity(arcs: ArcSpace, first: int) -> ConstraintRows:
 
     Returns
     -------
-    Rows
+    ConstraintRows
         The root sends one unit of each commodity to its word, no other word consumes any, and an arc carries at most
         its own value of each (Martins et al. 2009; for integrality see Magnanti and Wolsey 1995, "Optimal trees").
 

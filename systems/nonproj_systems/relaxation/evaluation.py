@@ -15,7 +15,7 @@ WRONG = 1e-6
 """Relative difference above which two values count as contradictory."""
 
 TERMS = 4
-"""Number of terms for each variable of an oracle, at most: its score, and those of the oracle's own part."""
+"""Maximum number of terms for each variable of an oracle: its score, and those of the oracle's own part."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Evaluator:
         return Evaluation(multipliers, value, dual, copies, residual, projected, tuple(self._solutions), called)
 
     def rounding_error(self, multipliers: np.ndarray, scores: np.ndarray) -> float:
-        """Return how far the computed maximum of the Lagrangian may be below the exact one.
+        """Return the maximum error of the computed maximum of the Lagrangian below the exact one.
 
         A sum of ``k`` terms is off by at most ``k`` units of roundoff times the sum of their absolute values (Higham
         2002, "Accuracy and stability of numerical algorithms", section 4.2).  The terms are the scores of each oracle's

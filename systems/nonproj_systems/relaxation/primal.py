@@ -1,7 +1,7 @@
 """Primal heuristics: feasible solutions and their values, from the oracles' solutions (Rush and Collins 2012, 7.3).
 
 A heuristic ("repair") takes a `Proposal` and returns a value and a solution: any feasible solution with its objective,
-or minus infinity and anything.  The best solution seen is kept.
+or minus infinity with any object.  The best solution seen is kept.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def best_of(*repairs: Repair) -> Repair:
     """Return the heuristic that returns the best result of several."""
 
     def repair(proposal: Proposal) -> tuple[float, Any]:
-        """Return the best of their results."""
+        """Return the best of the heuristics' results."""
         return max((each(proposal) for each in repairs), key=lambda found: found[0])
 
     return repair

@@ -212,7 +212,7 @@ class Problem:
         return np.where(self.nonnegative & (multipliers <= 0.0) & (residual > 0.0), 0.0, residual)
 
     def feasible(self, residual: np.ndarray) -> bool:
-        """Return whether a residual is that of a solution that satisfies all constraints."""
+        """Return whether the residual is that of a solution that satisfies all constraints."""
         return not ((residual < 0.0) | ((residual > 0.0) & ~self.nonnegative)).any()
 
     def average(self, copies: np.ndarray) -> np.ndarray:
@@ -220,7 +220,7 @@ class Problem:
         return np.bincount(self.variable, weights=copies, minlength=self.n_variables) / self.seen_by
 
     def check_multipliers(self, multipliers: ArrayLike | None) -> np.ndarray:
-        """Return a copy of given multipliers, or raise a ValueError that says why they give no bound."""
+        """Return a copy of the multipliers; raise a ValueError with the reason if they give no bound."""
         if multipliers is None:
             return np.zeros(self.n_multipliers)
         multipliers = np.array(multipliers, np.float64)

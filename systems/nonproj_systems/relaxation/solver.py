@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 GRACE_ITERATIONS = 10
-"""Iterations after the duality gap has closed: oracles with ties usually agree one or two iterations later."""
+"""Number of iterations after the gap has closed: oracles with ties usually agree one or two iterations later."""
 
 DIVERGENCE = 1e12
 """Decrease of the bound, relative to the first dual value, after which the dual counts as unbounded."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
-"""Scale of Polyak's step, and its decay after this many iterations in a row without a lower bound."""
+"""Scale of Polyak's step, number of iterations without a lower bound until it decays, and factor of the decay."""
 
 MIN_STEP = 1e-6
-"""Smallest step of Polyak's rule, relative to the best primal value: a closed gap must not stop the multipliers."""
+"""Minimum step of Polyak's rule, relative to the best primal value: a closed gap must not stop the multipliers."""
 
 
 LEVEL_SHARE = 0.1
-"""Distance of the first target below the first dual value, as a share of it, while there is no primal value."""
+"""Distance of the first target below the first dual value, as a share of it, if there is no primal value."""
 
 
 def first_distance(dual: float, best_primal: float) -> float:

@@ -8,7 +8,7 @@
 - `model`: phrase table, language model and weights in one file; training
 - `instance`: the decoding problem of one sentence: phrases with scores, language model, distortion
 - `template`: the search graph of the relaxed problem
-- `coverage`: sets of translated words, and whether they can be completed
+- `coverage`: sets of translated words, and their possible completion
 - `graph`: search graphs, their best paths, pruning by max-marginals
 - `refinement`: graphs that count some words exactly
 - `decoding`: the relaxation, its tightening, and the result with its certificate

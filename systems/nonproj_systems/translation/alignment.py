@@ -1,6 +1,6 @@
 """Word alignments by IBM model 1 and a hidden Markov model (Brown et al. 1993; Vogel, Ney and Tillmann 1996).
 
-Each word of one side is emitted by a word of the other, given side, or by no word (null).
+Each word of one side is emitted by a word of the other, given side, or by null.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Float64s, Int32s, Int64s
 
 NULL = 0.2
-"""Probability that a word is emitted by no word, in the hidden Markov model."""
+"""Probability that a word is emitted by null, in the hidden Markov model."""
 
 WIDTH = 40
-"""Jumps beyond this many words share a probability."""
+"""Maximum length of a jump, in words, with a probability of its own; longer ones share one."""
 
 UNIFORM_SHARE = 0.05
-"""Weight of uniform jumps in the estimated ones."""
+"""Weight of the uniform distribution in that of jumps."""
 
 
 class Corpus(NamedTuple):

@@ -1,4 +1,4 @@
-"""Sets of translated words as bits, and which of them can be completed within the distortion limit."""
+"""Sets of translated words as bits, and a test whether they can be completed within the distortion limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nonproj.types import Int64s, Uint64s
 
 @kernel
 def coverage(start: Int64s, end: Int64s) -> Uint64s:
-    """Return the words of each phrase as bits, uint64[O, 2]."""
+    """Return the source words of each phrase as bits, uint64[O, 2]."""
     found = np.zeros((len(start), 2), np.uint64)
     for o in range(len(start)):
         for i in range(start[o], end[o]):

@@ -1,6 +1,6 @@
 """Exact decoding: each source word is translated once, by Lagrange multipliers, and by tightening if a gap remains.
 
-The relaxed problem is to translate N words in all (Chang and Collins 2011; the tutorial, section 6.4).  Each source
+The relaxed problem is to translate a total of N words (Chang and Collins 2011; the tutorial, section 6.4).  Each source
 word has a multiplier.  The subgradient method, tightening and certificates are those of `nonproj_systems.relaxation`.
 """
 
@@ -42,13 +42,13 @@ class DecodingOptions(NamedTuple):
     rounds : int
         Maximum number of rounds after the first one; 0 for the relaxation alone.
     words : int
-        Number of words that a round adds to those that are counted exactly.
+        Number of words that a round adds to the exactly counted ones.
     spans : bool
         Whether the first round of tightening also forbids phrases that overlap the span translated just before.
     beam : int
         Beam of the stack decoder that finds the first derivation; 0 for none.
     max_arcs : int
-        A graph that would be larger is not tightened; the next round continues with more iterations.
+        Maximum number of arcs of a tightened graph; at the limit the next round continues with more iterations only.
     tolerance : float
         The gap counts as closed if it is at most ``tolerance * (1 + |score|)``.
     """
@@ -96,7 +96,7 @@ class Decoded:
 
 
 class Derivations:
-    """Oracle: the best derivation of a graph; its variables are how often each source word is translated.
+    """Oracle: the best derivation of a graph; its variables are the counts of translations of each source word.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ class _Tightening:
 def choose_words(disputes: np.ndarray, known: set[int], most: int) -> list[int]:
     """Return the words to count exactly: those most often not translated once, no two of them neighbours.
 
-    As Chang and Collins (2011) choose them.  Neighbours are mostly missed and repeated together; a word
-    whose neighbour is counted comes after the others.
+    The choice of Chang and Collins (2011).  Neighbours are mostly missed and repeated together; a word whose neighbour
+    is counted comes after the others.
 
     Examples
     --------

@@ -18,7 +18,7 @@ class Graph(NamedTuple):
     arc_start : ndarray of shape (V + 1,), int64
         The arcs into node ``v`` are ``arc_start[v]`` to ``arc_start[v + 1]``; nodes are in topological order.
     source : ndarray of shape (A,), int32
-        The node that each arc comes from.
+        The source node of each arc.
     score : ndarray of shape (A,), float64
     option : ndarray of shape (A,), int32
         One more than the phrase that ends with the arc; 0 for none.
@@ -44,7 +44,7 @@ def phrase_bonus(start: Int64s, end: Int64s, scores: Float64s) -> Float64s:
 
 @kernel
 def _forward(graph: Graph, bonus: Float64s) -> tuple[Float64s, Int32s]:
-    """Return the best score of a path to each node, float64[V], and the arc by which it comes, int32[V]."""
+    """Return the best score of a path to each node, float64[V], and the last arc of that path, int32[V]."""
     arc_start, source, score, option = graph
     size = len(arc_start) - 1
     value, back = np.full(size, -np.inf), np.full(size, -1, np.int32)
@@ -81,7 +81,7 @@ def backward(graph: Graph, bonus: Float64s) -> Float64s:
 def best_derivation(
     graph: Graph, bonus: Float64s, start: Int64s, end: Int64s, n_words: int
 ) -> tuple[float, Float64s, Int64s]:
-    """Return the maximum, how often its derivation translates each word, and its phrases, int64[L]."""
+    """Return the maximum, the count of each source word in its derivation, and its phrases, int64[L]."""
     value, back = _forward(graph, bonus)
     counts, phrases = np.zeros(n_words), np.zeros(n_words + 1, np.int64)
     v, length = len(value) - 1, 0

@@ -24,7 +24,7 @@ class Instance(NamedTuple):
     limit : int
         Distortion limit: maximum distance in words between the end of a phrase and the beginning of the next.
     distortion : float
-        Score of each of these words.
+        Score of each word of that distance.
     start, end : ndarray of shape (O,), int64
         Source words ``start`` to ``end - 1`` of each phrase; phrases are ordered by start and words.
     score : ndarray of shape (O,), float64
@@ -57,7 +57,7 @@ class Instance(NamedTuple):
         return self.words[self.word_start[option] : self.word_start[option + 1]].tolist()
 
     def count(self, derivation: Sequence[int]) -> np.ndarray:
-        """Return how often each source word is translated, int64[N]."""
+        """Return the number of translations of each source word, int64[N]."""
         found = np.zeros(self.n_words, np.int64)
         for option in derivation:
             found[self.start[option] : self.end[option]] += 1
@@ -75,7 +75,7 @@ def make_instance(n_words: int, phrases, lm: Automaton, distortion: float = 0.0,
         First source word and the one after the last, target words (numbers), score.
     lm : Automaton
     distortion : float
-        Score of each word between the end of one phrase and the begin of the next one.
+        Score of each word between the end of one phrase and the beginning of the next.
     limit : int
         Maximum number of such words.
 
@@ -84,7 +84,7 @@ def make_instance(n_words: int, phrases, lm: Automaton, distortion: float = 0.0,
     SizeError
         If the sentence is too long.
     ValueError
-        If a phrase is not inside the sentence, or has no words, or a word or score that is not allowed.
+        If a phrase is not inside the sentence, has no words, or has an invalid word or score.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Trigram language model with modified Kneser-Ney smoothing, kept as a back-off automaton (Chen and Goodman 1998).
 
-A state is the longest suffix of the words so far that matters for the next one: a pair of words that some trigram of
-the model begins with, a word, or nothing.
+A state is the longest suffix of the words so far that matters for the next one: the first two words of a trigram of the
+model, a word, or nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ UNKNOWN, BEGIN, END = 0, 1, 2
 """Numbers of the words that every target vocabulary has: an unknown word, the begin and the end of a sentence."""
 
 MAX_WORDS = 1 << 20
-"""Vocabularies are smaller than this, so that three words fit into 63 bits."""
+"""Upper limit of the size of a vocabulary, so that three words fit into 63 bits."""
 
 NEVER = -99.0
 """Log-probability of the begin of a sentence, which is never predicted."""
@@ -33,7 +33,7 @@ class Automaton(NamedTuple):
     arc_word, arc_next : ndarray of int32
         The word of each arc, and the state behind it.
     arc_score : ndarray of float64
-        Its log-probability, times a weight.
+        Log-probability of the word of each arc, times a weight.
     backoff_score : ndarray of shape (S,), float64
         Score of backing off, at most 0 for a smoothed model.
     backoff_state : ndarray of shape (S,), int32
@@ -42,8 +42,8 @@ class Automaton(NamedTuple):
 
     Notes
     -----
-    State 0 knows no word and has an arc for each: arc ``w`` is word ``w``.  State ``1 + w`` knows that the last word
-    was ``w``.  The states after those know two words.  No arc scores less than backing off first.
+    State 0 has no history and an arc for each word: arc ``w`` is word ``w``.  The history of state ``1 + w`` is the
+    word ``w``, that of later states two words.  No arc scores less than backing off first.
     """
 
     arc_start: np.ndarray
@@ -116,10 +116,10 @@ def estimate(sentences, n_words: int) -> Automaton:
     Parameters
     ----------
     sentences : iterable of sequences of int
-        Without begin and end.
+        Numbers of words, without `BEGIN` and `END`.
     n_words : int
-        Size of the vocabulary, `UNKNOWN`, `BEGIN` and `END` included.  Words that do not occur share with `UNKNOWN`
-        what smoothing leaves.
+        Size of the vocabulary, `UNKNOWN`, `BEGIN` and `END` included.  Words that do not occur share with `UNKNOWN` the
+        probability that smoothing reserves.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def _pack(*words: np.ndarray) -> np.ndarray:
 
 
 def _bigrams(text: np.ndarray, trigrams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bigrams and their counts: of different words before them, except at the begin of a sentence."""
+    """Return the bigrams and their counts: of different words before them, except at the beginning of a sentence."""
     inside = text[:-1] != END
     bigrams, raw = np.unique(_pack(text[:-1], text[1:])[inside], return_counts=True)
     count = np.bincount(np.searchsorted(bigrams, trigrams % (MAX_WORDS * MAX_WORDS)), minlength=len(bigrams))

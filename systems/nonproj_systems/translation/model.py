@@ -30,12 +30,12 @@ WEIGHTS = {
 }
 """Weights before tuning.
 
-Of log-probabilities: language model; target given source phrase, source given target phrase, the same by words.  Then
-of each target word, of each phrase, and of each word between the end of one phrase and the begin of the next one.
+Factors of log-probabilities: language model; target given source phrase, and the reverse; both also by words.  Then
+scores of a target word, of a phrase, and of a word between the end of one phrase and the beginning of the next.
 """
 
 TRANSLATIONS = 10
-"""Translations of a source phrase that are considered, the best by weighted score."""
+"""Maximum number of translations considered for a source phrase, the best by weighted score."""
 
 LIMIT = 4
 """Distortion limit, in words."""
@@ -43,7 +43,7 @@ LIMIT = 4
 _KIND, _VERSION = "translation", 2
 
 _LARGEST = 1e6
-"""Greater scores and weights are no logarithms of probabilities, and their sums might not be finite."""
+"""Maximum absolute value of scores and weights: larger ones are not plausible, and their sums might not be finite."""
 
 _TYPES = (
     *("int64", "int32", "float64", "int32", "float64", "int32", "int32"),
@@ -60,7 +60,7 @@ class TranslationModel:
     source, target : Vocabulary
     table : PhraseTable
     lm : Automaton
-        Unweighted.
+        Language model, unweighted.
     weights : mapping of str to float, optional
         As `WEIGHTS`.
 
@@ -157,7 +157,7 @@ class TranslationModel:
         Raises
         ------
         ModelError
-            If it is not the file of such a model.
+            If the file is not such a model.
         """
         values, arrays = models.read(path, _KIND, _VERSION)
         try:
@@ -219,7 +219,7 @@ def _check_arrays(table: PhraseTable, lm: Automaton, n_target: int) -> None:
 
 
 def _check_backoff(lm: Automaton, n_target: int) -> None:
-    """Raise a ValueError if an arc scores less than backing off, which the bounds of decoding rely on."""
+    """Raise a ValueError if an arc scores less than backing off: the bounds of decoding rely on this."""
     state = np.repeat(np.arange(len(lm.last_word)), np.diff(lm.arc_start))
     key = state * n_target + lm.arc_word
     arcs = np.flatnonzero(state)
@@ -233,7 +233,7 @@ def _check_backoff(lm: Automaton, n_target: int) -> None:
 
 
 def _check_states(lm: Automaton, n_target: int) -> None:
-    """Raise a ValueError unless states, their words and their arcs belong together."""
+    """Raise a ValueError unless states, their words and their arcs are consistent."""
     states = np.arange(len(lm.last_word))
     key = np.repeat(states, np.diff(lm.arc_start)) * n_target + lm.arc_word
     of_word = lm.last_word[1 : 1 + n_target].tolist() == list(range(n_target))
@@ -261,7 +261,7 @@ def train(
     source, target : list of list of str
         Tokens of each sentence pair; none is empty.
     longest : int
-        Longest phrase, in words.
+        Maximum length of a phrase, in words.
     log : callable
         Called with one line about each step.
 

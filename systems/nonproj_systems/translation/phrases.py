@@ -10,10 +10,10 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Int64s
 
 MAX_PHRASE = 7
-"""Longest phrase, in words, on either side."""
+"""Maximum length of a phrase, in words, on either side."""
 
 BITS = 20
-"""Words are numbered below 2 ** BITS."""
+"""Number of bits for the number of a word."""
 
 PRUNING_WEIGHTS = (0.2, 0.2, 0.2, 0.2)
 """Weights of the four scores by which the entries of a source phrase are ordered before weights are known."""
@@ -25,7 +25,7 @@ class PhraseTable(NamedTuple):
     Attributes
     ----------
     child : ndarray of int64, ascending
-        ``parent << BITS | word`` of each node but the root; node ``i`` is ``child[i - 1]``, the root is node 0.
+        ``parent << BITS | word`` of each node except the root; node ``i`` is ``child[i - 1]``, the root is node 0.
     entry_start : ndarray of shape (nodes + 1,), int64
         The translations of the phrase that ends in node ``i`` are ``entry_start[i]`` to ``entry_start[i + 1]``.
     target : ndarray of int32
@@ -150,9 +150,9 @@ def make_table(source, target, points, longest: int = MAX_PHRASE, keep: int = 20
 
 
 def _lexical_weights(source, target, points) -> tuple[np.ndarray, np.ndarray]:
-    """Return log-probabilities of each source word given the target words it is aligned with, and the other way round.
+    """Return log-probabilities of each source word given the target words it is aligned with, and vice versa.
 
-    The mean over these words; where there are none, the probability without one.
+    The probability is the mean over these words; without any, it is given null.
     """
     left, right, of = [], [], []
     for s, t, matrix in zip(source, target, points, strict=True):

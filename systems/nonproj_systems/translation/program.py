@@ -13,7 +13,7 @@ from nonproj_systems.translation.instance import Instance
 def solve_program(
     instance: Instance, graph: Graph, *, integer: bool = True, seconds: float = np.inf
 ) -> tuple[str, float, list[int]]:
-    """Return how HiGHS ended, the optimum, and the phrases of an optimal derivation, ascending.
+    """Return the status of HiGHS, the optimum, and the phrases of an optimal derivation, ascending.
 
     Parameters
     ----------
@@ -21,8 +21,8 @@ def solve_program(
     graph : Graph
         Graph of the relaxed problem, or a tighter one.
     integer : bool
-        False for the linear program, whose optimum is the lowest bound that Lagrange multipliers give (Chang and
-        Collins 2011); then there is no derivation.
+        False for the linear program, whose optimum is the lowest bound by Lagrange multipliers (Chang and Collins
+        2011); then there is no derivation.
     seconds : float
         Wall-clock limit.
 

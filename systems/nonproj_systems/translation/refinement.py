@@ -1,7 +1,7 @@
-"""Graphs that keep track of more: words counted exactly, and spans.
+"""Refined graphs, whose nodes also keep words counted exactly, and spans.
 
-The nodes of a graph are split, in their order, by what the paths to them have translated.  With the best score from
-each node to the end, paths that cannot score as much as a known derivation are left out.
+The nodes of a graph are split, in their order, by the words that the paths to them have translated.  With the best
+score from each node to the end, paths that cannot score as much as a known derivation are left out.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from nonproj_systems.translation.graph import Graph, backward, phrase_bonus
 from nonproj_systems.translation.instance import Instance
 
 MAX_COUNTED = 40
-"""Words that one refinement can count exactly: with a span they fit into 62 bits."""
+"""Maximum number of words that one refinement counts exactly: with a span they fit into 62 bits."""
 
 SPAN_BITS = 14
 
 
 @kernel
 def _phrase_bits(start: Int64s, end: Int64s, words: Int64s) -> Int64s:
-    """Return which of some words each phrase translates, as bits, int64[O]."""
+    """Return the subset of some words that each phrase translates, as bits, int64[O]."""
     found = np.zeros(len(start), np.int64)
     for o in range(len(start)):
         for k in range(len(words)):
@@ -140,7 +140,7 @@ def _append(
     nodes: int,
     arcs: int,
 ) -> tuple[int, int]:
-    """Add the new nodes of a node, one for each state, and the arcs into them; return how many there are now."""
+    """Add the new nodes of a node, one for each state, and the arcs into them; return the numbers of nodes and arcs."""
     from_node, by_arc, keys = found
     new_start, state, value = new_nodes
     new_source, new_score, new_option = new_arcs

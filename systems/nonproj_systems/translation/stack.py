@@ -56,7 +56,7 @@ def _key(low: int, high: int, state: int, end: int) -> int:
 
 @kernel
 def _select(estimates: Float64s, masks: Uint64s, places: Int64s, beam: int) -> Int64s:
-    """Return the candidates with the best estimates, one of those that differ in their past only; at most ``beam``."""
+    """Return up to ``beam`` candidates with the best estimates, one of each set that differs only in the past."""
     order, size = np.argsort(-estimates), 4
     while size < 4 * min(beam, len(order)):
         size *= 2
@@ -156,7 +156,7 @@ def _decode(instance: Instance, beam: int, phrases: Uint64s) -> Int64s:
 
 
 def decode_by_stacks(instance: Instance, beam: int = 100) -> np.ndarray:
-    """Return the best derivation that a beam search finds, int64[L]; empty if it ends nowhere.
+    """Return the best derivation that a beam search finds, int64[L]; empty if it finds none.
 
     Stacks hold the hypotheses that have translated the same number of words; each keeps ``beam`` of them, the best by
     score plus an estimate of the untranslated words without context.  Hypotheses that can only be continued in the

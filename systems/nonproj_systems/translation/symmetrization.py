@@ -20,8 +20,8 @@ def combine(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
 
     Notes
     -----
-    The intersection grows by neighbouring points of the union (diagonals included) that align a word which has no point
-    yet, until there are none; then points of either direction join whose words both have none.
+    The intersection grows by neighbouring points of the union (diagonals included) that align an unaligned word, until
+    there are none; then points of either direction are added if both of their words are unaligned.
 
     Examples
     --------

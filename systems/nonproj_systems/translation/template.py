@@ -1,9 +1,9 @@
-"""The search graph of the relaxed problem: derivations that translate N words in all, not each of them once.
+"""The search graph of the relaxed problem: derivations that translate a total of N words, not each of them once.
 
 A path runs through nodes of five kinds, at each number n of words translated so far: a phrase *ended* before source
 word r with language model state q; a phrase is about to *begin* at word s in state q; its *first* target word is read;
-its first *two* words are read, which is all that later words depend on; then the phrase ends at n plus its words.
-Whatever does not depend on n is built once, as a template.
+its first *two* words are read, which is all that later words depend on; then the phrase ends at n plus its words.  The
+parts that do not depend on n are built once, as a template.
 
 The language model's back-off is exact in these graphs.  Where a word has an arc in a state, backing off scores no more,
 so the arc wins; only if both lead to different states, and backing off now would save a later one, is backing off left
@@ -24,14 +24,14 @@ from nonproj_systems.translation.language_model import BEGIN, END, Automaton, fi
 
 
 class Template(NamedTuple):
-    """Nodes and arcs for any number of words translated.
+    """Nodes and arcs of the search graph, the same for each number of words translated.
 
     Attributes
     ----------
     arc_start, source, score, option : ndarray
-        As of a `Graph`.  An arc with a phrase comes from the node before that many words.
+        As in `Graph`.  An arc with a phrase comes from the copy of its node for fewer words, those of the phrase.
     ended : ndarray of int64, ascending
-        The first nodes: source position times the number of states plus the state; node 0 is the begin.
+        The first nodes: source position times the number of states plus the state; node 0 is the start.
     """
 
     arc_start: np.ndarray
@@ -80,7 +80,7 @@ def _position(descending: Int64s, state: int) -> int:
 
 @kernel
 def _ended_states(instance: Instance) -> Int64s:
-    """Return all (position, state) in which a phrase can end, as ascending numbers; the begin is the first."""
+    """Return all (position, state) in which a phrase can end, as ascending numbers; the start is the first."""
     lm, n_states = instance.lm, len(instance.lm.last_word)
     n_target = lm.arc_start[1]
     last = np.zeros((instance.n_words + 1, n_target), np.bool_)
@@ -160,7 +160,7 @@ def _begin_nodes(
 
 @kernel
 def _saves_backoff(lm: Automaton, state: int, word: int) -> bool:
-    """Return whether backing off, though there is an arc, could score more later on."""
+    """Return whether backing off in spite of an arc could score more later on."""
     arc = find_arc(lm, state, word)
     if arc < 0 or lm.arc_next[arc] < 1 + lm.arc_start[1]:
         return False
@@ -291,7 +291,7 @@ def _make_template(instance: Instance) -> tuple[Int64s, Int32s, Float64s, Int32s
 
 @kernel
 def _mark_nodes(instance: Instance, template: Template) -> Int8s:
-    """Return which nodes, int8[N + 1, T], are on a path from the begin (1), and also on one to the end (2)."""
+    """Return marks of the nodes, int8[N + 1, T]: 1 on a path from the start, 2 also on one to the end."""
     start, source, _, option, ended = template
     n_words, size, n_states = instance.n_words, len(start) - 1, len(instance.lm.last_word)
     mark = np.zeros((n_words + 1, size), np.int8)
@@ -358,7 +358,7 @@ def _expand(instance: Instance, template: Template) -> tuple[Int64s, Int32s, Flo
 
 
 def make_graph(instance: Instance) -> Graph:
-    """Return the search graph of all derivations that translate N words in all.
+    """Return the search graph of all derivations that translate a total of N words.
 
     Chang and Collins (2011); the tutorial, section 6.4.
 

@@ -14,10 +14,10 @@ from nonproj.io.files import open_input, stream_error, text_lines
 from nonproj.io.strings import WORD, fits
 
 MAX_TOKENS = 120
-"""Longest sentence, in tokens: coverage is a set of at most 126 bits."""
+"""Maximum number of tokens of a sentence: coverage is a set of at most 126 bits."""
 
 MAX_LINE = 1 << 20
-"""Longest line, in bytes."""
+"""Maximum length of a line, in bytes."""
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?:-\w+)*|['’](?:s|re|ve|ll|d|m)\b|\w+(?:-\w+)*(?:(?<=n)['’]t\b)?|[^\w\s]")
 _NO_SPACE_BEFORE = re.compile(r" ([.,:;!?%)\]}]|['’](?:s|re|ve|ll|d|m)\b)")
@@ -36,7 +36,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def detokenize(tokens: Sequence[str]) -> str:
-    """Return tokens as text, with no space before commas and the like, and a capital at the begin.
+    """Return tokens as text, with no space before commas and similar signs, and an initial capital.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], special: tuple[str, ...] = ("<unk>",)) -> Vocabulary:
-        """Return the vocabulary of sentences; a word that no model may have, as a control character, is unknown."""
+        """Return the vocabulary of sentences; words that no model may have, such as control characters, are unknown."""
         counts = Counter(word for sentence in sentences for word in sentence)
         counts = Counter({word: count for word, count in counts.items() if fits(word, WORD)})
         return cls([*special, *sorted(counts.keys() - set(special), key=lambda word: (-counts[word], word))])

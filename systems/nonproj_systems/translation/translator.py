@@ -24,7 +24,7 @@ class Translation:
     phrases : list of (int, int, str)
         The phrases in order: first source token and the one after the last, target tokens.
     value, bound : float
-        Score of the derivation, and an upper bound of the score of any.
+        Score of the derivation, and an upper bound on the score of any derivation.
     certified : bool
         Whether the derivation is proven to be the best one of the model.
     status : str

@@ -9,10 +9,10 @@ from nonproj_systems.translation.model import TranslationModel
 from nonproj_systems.translation.stack import decode_by_stacks
 
 STEPS = (0.2, 0.1)
-"""Steps of the rounds; each tries to raise and to lower each weight by its step."""
+"""Steps of the rounds; a round tries to raise and to lower each weight by its step."""
 
 LEAST_LM = 0.05
-"""The weight of the language model stays above this."""
+"""Minimum weight of the language model."""
 
 
 def evaluate(model: TranslationModel, source: Sequence[Any], target: Sequence[Any], beam: int = 10) -> float:

@@ -25,7 +25,7 @@ def _euclidean(points: np.ndarray) -> np.ndarray:
 
 
 def _pseudo_euclidean(points: np.ndarray) -> np.ndarray:
-    """Return distances of type ATT: a tenth of the square, and a nearest integer that is below is raised by one."""
+    """Return distances of type ATT: the root of a tenth of the squared distance, rounded up."""
     lengths = np.sqrt((_differences(points) ** 2).sum(2) / 10.0)
     rounded = _nearest(lengths)
     return rounded + (rounded < lengths)

@@ -13,15 +13,15 @@ from nonproj.types import Bools, Int64s, Uint64s
 from nonproj_systems.tsp.instance import Instance
 
 NEIGHBOURS, SEGMENT, SPAN = 8, 3, 50
-"""Neighbours of each node; longest segment that an Or-opt move takes along; longest stretch that a kick rearranges."""
+"""Number of neighbours of each node; maximum lengths of a segment in an Or-opt move, and of a stretch in a kick."""
 
 ALLOWANCE = 0.003
-"""Share of the best length by which a tour may be longer than the best and still be kept; it falls to 0."""
+"""Share of the best length by which a kept tour may be longer than the best; it falls to 0."""
 
 
 @kernel
 def _flip(tour: Int64s, place: Int64s, first: int, size: int) -> None:
-    """Reverse the nodes at ``size`` places from place ``first`` on."""
+    """Reverse ``size`` successive nodes of a tour, from place ``first`` on."""
     n = len(tour)
     for k in range(size // 2):
         i, j = (first + k) % n, (first + size - 1 - k) % n
@@ -101,7 +101,7 @@ def _or_opt(weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, a: int) 
 
 @kernel
 def _move(tour: Int64s, place: Int64s, low: int, size: int, ahead: int, keep: bool) -> None:
-    """Move the segment at ``size`` places from ``low`` on behind the node ``ahead`` places from there, or reversed."""
+    """Move the segment of ``size`` nodes from ``low`` behind the node ``ahead`` places on; ``keep`` its direction."""
     n = len(tour)
     rest = ahead + 1 - size
     if 2 * ahead <= n + size:

@@ -90,7 +90,7 @@ def make_instance(weights, name: str = "", points=None) -> Instance:
 
 
 def read(source: str | BinaryIO) -> Instance:
-    """Read a file of TSPLIB95 of type TSP.
+    """Read a TSPLIB95 file of type TSP.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def read(source: str | BinaryIO) -> Instance:
     DataError
         The file is malformed, or of a type that is not supported; the message names file and line.
     FileError
-        It cannot be opened.
+        The file cannot be opened.
 
     Examples
     --------

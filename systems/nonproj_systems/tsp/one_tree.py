@@ -1,4 +1,4 @@
-"""Minimum 1-trees of dense graphs: a minimum spanning tree of all nodes but 0, and the two cheapest edges at node 0.
+"""Minimum 1-trees of dense graphs: a minimum spanning tree of all nodes except 0, and the two cheapest edges at node 0.
 
 The oracle of Held and Karp (1970, 1971); Rush and Collins (2012), section 6.3, whose vertex 1 is node 0 here.
 """
@@ -19,7 +19,7 @@ class OneTree(NamedTuple):
     Attributes
     ----------
     parent : ndarray of shape (n,), int32
-        The node by which each node of the spanning tree was reached; -1 for nodes 0 and 1.
+        The parent of each node of the spanning tree; -1 for nodes 0 and 1.
     order : ndarray of shape (n - 1,), int32
         The nodes of the spanning tree, parents first.
     ends : ndarray of shape (2,), int32
@@ -75,7 +75,7 @@ def minimum_one_tree(costs: Float64s, tree: OneTree) -> float:
 
 @kernel
 def find_marginals(costs: Float64s, tree: OneTree, marginal: Float64s) -> None:
-    """Write by how much the cost of the minimum 1-tree rises if it must contain an edge: float64[n, n], symmetric.
+    """Write the rise of the minimum 1-tree's cost if it must contain an edge: float64[n, n], symmetric.
 
     The edge replaces the most expensive edge of the path between its ends (Helsgaun 2000, section 4.1: alpha-values).
     """

@@ -22,7 +22,7 @@ class OneTreeOracle:
     ----------
     weights : ndarray of shape (n, n)
     tail, head : ndarray of shape (m,), int64
-        The edges that there are, ``tail < head``.
+        The ends of each edge of the graph, ``tail < head``.
     """
 
     def __init__(self, weights: np.ndarray, tail: np.ndarray, head: np.ndarray):
@@ -49,7 +49,7 @@ def degree_problem(instance: Instance, kept: np.ndarray | None = None) -> Proble
     ----------
     instance : Instance
     kept : ndarray of shape (n, n), bool, optional
-        Which edges (i, j), i < j, there are; by default all.  The variables are these edges, row by row; the
+        Mask of the edges (i, j), i < j, of the graph; by default all.  The variables are these edges, row by row; the
         multipliers are those of the degrees of the nodes 1 to n - 1.
 
     Examples
@@ -74,7 +74,7 @@ def degree_problem(instance: Instance, kept: np.ndarray | None = None) -> Proble
 def evaluate(instance: Instance, multipliers: np.ndarray) -> tuple[float, np.ndarray, OneTree]:
     """Return the dual at multipliers, float64[n - 1], the marginal of each edge, and the 1-tree.
 
-    The marginal, float64[n, n], is by how much the dual rises if the 1-tree must contain the edge.
+    The marginal, float64[n, n], is the rise of the dual if the 1-tree must contain the edge.
     """
     n, u = len(instance.weights), np.append(0.0, multipliers)
     costs, marginal, tree = instance.weights + (u[:, None] + u), np.empty((n, n)), new_one_tree(n)

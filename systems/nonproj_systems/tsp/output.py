@@ -57,7 +57,7 @@ def write_tour(path: str, name: str, result: TourResult) -> None:
     Raises
     ------
     FileError
-        It cannot be written.
+        The file cannot be written.
     """
     lines = [f"NAME: {one_line(name)}", "TYPE: TOUR", f"COMMENT: length {result.value}, {result.status}",
              f"DIMENSION: {len(result.tour)}", "TOUR_SECTION", *map(str, result.tour + 1), "-1", "EOF", ""]  # fmt: skip
@@ -123,7 +123,7 @@ def plot(instance: Instance, result: TourResult, axes=None):
 
 
 def save_picture(path: str, instance: Instance, result: TourResult) -> None:
-    """Write the picture of `plot` as a file whose name says the format."""
+    """Write the picture of `plot` as a file in the format of its name's ending."""
     import matplotlib
 
     matplotlib.use("Agg")

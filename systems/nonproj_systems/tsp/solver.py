@@ -28,7 +28,7 @@ ROOT_ITERATIONS, NODE_ITERATIONS = 1000, 30
 """Iterations of the subgradient method at the root, and at each node of branch and bound."""
 
 CLOSED = 0.9
-"""Lengths are integers: no shorter tour is left if the bound is less than 1 below the length."""
+"""Gap below which a tour is proven optimal: lengths are integers, so a shorter tour would be shorter by 1."""
 
 
 class Options(NamedTuple):
@@ -54,7 +54,7 @@ class Options(NamedTuple):
 
 @dataclass
 class TourResult:
-    """A tour, a bound, and how they were found.
+    """A tour, a bound, and the record of their search.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class TourResult:
     value : int
         Its length.
     bound : float
-        No tour is shorter.
+        Lower bound on the length of any tour.
     status : str
         `OPTIMAL` or `LIMIT`.
     root_bound : float
@@ -75,7 +75,7 @@ class TourResult:
     nodes : int
         Nodes of branch and bound.
     edges : int
-        Edges that may be in a shorter tour when it begins.
+        Edges that may be in a shorter tour when branch and bound begins.
     seconds : float
     """
 

@@ -12,7 +12,7 @@ from nonproj_workbench.annotation.decisions import decisions_of
 from nonproj_workbench.annotation.draft import COLUMNS, Draft
 
 MOST_CONFUSED = 20
-"""Number of pairs of labels that are listed."""
+"""Maximum number of listed pairs of labels."""
 
 
 def agreement(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def agreement(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``sentences`` and ``words`` that are compared, ``sentences_left_out``, ``words_left_out``; for ``heads``,
+        numbers of compared ``sentences`` and ``words``, ``sentences_left_out``, ``words_left_out``; for ``heads``,
         ``labels``, ``heads and labels`` and the columns of tags, the share on which both agree and Cohen's kappa
         (1960), None if it is undefined; ``disagreements``, the labels that differ most often, with their counts.  The
         categories of heads are their signed distances from the word, and the root.
@@ -103,7 +103,7 @@ def forms_of(draft: Draft) -> list[str]:
 
 
 def differences(first: Draft, second: Draft) -> list[tuple[int, str]]:
-    """Return the words and columns in which two drafts of the same words differ, but for MISC.
+    """Return the words and columns, except MISC, in which two drafts of the same words differ.
 
     Examples
     --------

@@ -83,7 +83,7 @@ def _multiword(row: list[str]) -> dict[str, Any]:
 
 
 def tree_answers(shown: Draft, found: Sequence[Suggestion]) -> list[dict[str, Any]]:
-    """Return suggested trees, best first, each with the words in which it differs from the one that is shown."""
+    """Return suggested trees, best first, each with the words in which it differs from the displayed one."""
     trees = []
     for each in found:
         pairs = zip(shown.words, each.heads, each.labels, strict=True)
@@ -117,7 +117,7 @@ def text_of(draft: Draft) -> str:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Return whether the first letter with a direction is one that is written from right to left.
+    """Return whether the first letter with a direction is written from right to left.
 
     Examples
     --------

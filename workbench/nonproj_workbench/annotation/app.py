@@ -136,7 +136,7 @@ async def _compute(request: Request) -> Response:
 
 
 async def _content(request: Request) -> dict[str, Any]:
-    """Return the JSON object in a request that changes something."""
+    """Return the JSON object in the body of a request."""
     _check_token(request, request.headers.get("x-token", ""))
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise HTTPException(415, "an edit is JSON: Content-Type: application/json")
@@ -151,7 +151,7 @@ async def _content(request: Request) -> dict[str, Any]:
 
 
 def _edited(request: Request, content: dict[str, Any]) -> Response:
-    """Make an edit; one of an earlier version is answered by the present one."""
+    """Make an edit; answer one of an outdated version with the present sentence."""
     session: Session = request.app.state.session
     try:
         return _response(session.edit(_i(request), content.get("version"), content["edit"]))

@@ -1,4 +1,4 @@
-"""Work in the background: how certain the trees are, and what the validator says of the whole file."""
+"""Work in the background: the certainty of the trees, and the validator's messages for the whole file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from nonproj_workbench.annotation.history import Unit
 
 QUIET = 0.5
-"""Seconds after an edit in which nothing is computed in the background, so that edits are answered at once."""
+"""Seconds after an edit without computation in the background, so that edits are answered at once."""
 
 
 class Walker:
@@ -22,7 +22,7 @@ class Walker:
     visit : callable
         Takes a sentence.
     key : callable
-        Returns of a sentence a value that is another one when it has to be visited again.
+        Takes a sentence; returns a value that changes when it has to be visited again.
     last_edit : callable
         Returns the time of the last edit, as of `time.monotonic`.
     name : str
@@ -44,7 +44,7 @@ class Walker:
         self.done = False
 
     def start(self) -> None:
-        """Start, unless it runs."""
+        """Start the thread, unless it runs."""
         if not self._thread.is_alive() and not self._stopping.is_set():
             self._thread.start()
 

@@ -1,4 +1,4 @@
-"""The messages on a sentence: contradictions and missing heads, and what the official validator says."""
+"""The messages on a sentence: contradictions, missing heads, and errors found by the official validator."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from nonproj_workbench.annotation.views import heads_of
 from nonproj_workbench.validation import UNIVERSAL_TAGS, check_level, violations
 
 FORMAT = 2
-"""The validator's highest level that is about the format alone."""
+"""The highest level of the validator that concerns the format alone."""
 
 OF_FILES = ("edeps-identical-to-basic-trees",)
-"""The validator's rules that are about a whole file."""
+"""The validator's rules that concern a whole file."""
 
 _lock = threading.Lock()
-"""Held while the validator works."""
+"""Lock held while the validator works."""
 
 
 class Checker(NamedTuple):
@@ -42,8 +42,8 @@ class Checker(NamedTuple):
     def of(cls, form: str, level: int | None, language: str | None, tags: Collection[str] = ()) -> Checker:
         """Return the checks of a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
 
-        By default, nothing is checked if the tags that the model predicts or knows, if there is one, are not those of
-        Universal Dependencies, because the validator would reject each word.
+        By default, nothing is checked if there is a model whose tags are not those of Universal Dependencies, because
+        the validator would reject each word.
 
         Raises `DependencyError` or `ConfigError` if a level is demanded that cannot be checked.
         """

@@ -74,7 +74,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _opened(options: argparse.Namespace, rules: ReadingRules) -> tuple[str, Comparison | None]:
-    """Return the file to edit, which is made if it is another one than the input, and the annotators to compare."""
+    """Return the file to edit, which is created if it is not the input, and the annotators to compare."""
     from nonproj_workbench.annotation.comparison import Comparison
     from nonproj_workbench.annotation.storage import SUFFIX, read_texts
 

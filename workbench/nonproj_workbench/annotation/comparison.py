@@ -25,14 +25,14 @@ class Comparison:
     Parameters
     ----------
     paths : sequence of two str
-        Their files.
+        Paths of the two files.
     rules : ReadingRules
-        By which they are read.
+        Rules for reading the files.
 
     Raises
     ------
     FileError
-        They have different numbers of sentences, or cannot be read.
+        The files have different numbers of sentences, or cannot be read.
     """
 
     def __init__(self, paths: Sequence[str], rules: ReadingRules | None = None):
@@ -58,7 +58,7 @@ class Comparison:
         return Draft.of(self._texts[SOURCES.index(name)][i])
 
     def start(self) -> list[str]:
-        """Return the sentences to adjudicate: the first annotator's; that on which both agree is decided.
+        """Return the sentences to adjudicate, the first annotator's; arcs and labels on which both agree are decided.
 
         A sentence is done if both have decided it and agree on all of it.
         """
@@ -84,9 +84,9 @@ class Comparison:
         return agreement(zip(*self._texts, strict=True))
 
     def differs(self, i: int, decisions: Decisions, draft: Draft) -> list[dict[str, Any]]:
-        """Return in which words and columns the annotators differ, and whether that is settled.
+        """Return the words and columns in which the annotators differ, and whether each difference is settled.
 
-        Word 0 and the column ``words`` are a sentence whose words differ.
+        Word 0 and the column ``words`` stand for a sentence whose words differ.
         """
         first, second = self.source(i, "first"), self.source(i, "second")
         if forms_of(first) != forms_of(second):

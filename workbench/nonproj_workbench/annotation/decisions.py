@@ -1,4 +1,4 @@
-"""The decisions of annotators, as they are stored in a file.
+"""The decisions of annotators, and their storage in a file.
 
 In MISC, the constraints of `nonproj.io.constraints`: ``Head=3`` and ``Deprel=obj`` for an arc and a label that are
 decided, ``NotHead=5`` for a forbidden head.  The comment ``# annotation = done`` says that all arcs and labels of the
@@ -18,11 +18,11 @@ from nonproj.io.columns import DEPREL, HEAD, MISC
 from nonproj_workbench.annotation.draft import Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
-"""Heads of the file that count as decisions, besides those with attributes and those of sentences that are done: no
-others; those of all sentences without a comment; no others, and they are predicted again at once."""
+"""Heads of the file that count as decisions, besides those with attributes and those of sentences that are done: none;
+those of all sentences without a comment; none, and they are predicted again at once."""
 
 COMMENT, DONE, OPEN = "annotation", "done", "open"
-"""The comment that has the state of a sentence, and its values."""
+"""The comment with the state of a sentence, and its values."""
 
 NAMES = ("Head", "NotHead", "Deprel")
 """The attributes in MISC."""
@@ -150,7 +150,7 @@ def without_confidence(misc: str, head: bool = True) -> str:
 
 
 def store(draft: Draft, decisions: Decisions, trust: str = "done") -> None:
-    """Write decisions into a draft; where MISC and comments say the same already, they stay as they are.
+    """Write decisions into a draft; MISC and comments that already agree stay unchanged.
 
     The sentence is done, or its decisions have attributes, or, if the file's heads are trusted and all are decided, it
     has neither.
@@ -169,7 +169,7 @@ def store(draft: Draft, decisions: Decisions, trust: str = "done") -> None:
 
 
 def store_marks(draft: Draft, decisions: Decisions) -> None:
-    """Write decisions into MISC, whatever the comments say."""
+    """Write decisions into MISC, regardless of the comments."""
     for word, row in enumerate(draft.words, 1):
         wanted = [("Head", str(decisions.heads[word]))] if word in decisions.heads else []
         wanted += [("NotHead", str(head)) for head in sorted(decisions.forbidden.get(word, ()))]
@@ -183,7 +183,7 @@ def store_marks(draft: Draft, decisions: Decisions) -> None:
 
 
 def _is_complete(draft: Draft, decisions: Decisions) -> bool:
-    """Return whether the columns say all that is decided, and nothing is forbidden."""
+    """Return whether the columns contain all decisions, and nothing is forbidden."""
     words = draft.words
     for word, row in enumerate(words, 1):
         head = head_of(row, len(words))
@@ -257,7 +257,7 @@ def find_cycle(heads: Mapping[int, int]) -> list[int]:
 
 
 def renumbered(misc: str, numbers: Mapping[str, str | None]) -> str:
-    """Return a column MISC whose decisions have new numbers; those on a head that is gone disappear.
+    """Return a column MISC whose decisions have new numbers, without those on a removed head.
 
     Parameters
     ----------

@@ -13,12 +13,12 @@ log = logging.getLogger("nonproj")
 
 
 class Demand:
-    """A thread that computes the trees that are asked for.
+    """A thread that computes requested trees.
 
     Parameters
     ----------
     compute : callable
-        Takes a sentence and its lines; stores its tree, or raises an error that says why not.
+        Takes a sentence and its lines; stores its tree, or raises an error with the reason.
     """
 
     def __init__(self, compute: Callable[[Unit, str], None]):
@@ -37,15 +37,15 @@ class Demand:
             threading.Thread(target=self._run, daemon=True, name="nonproj-demand").start()
 
     def is_waiting(self, unit: Unit) -> bool:
-        """Return whether the tree of a sentence is asked for and not yet there."""
+        """Return whether the tree of a sentence is requested and not yet computed."""
         return unit in self._waiting
 
     def problem(self, unit: Unit) -> str:
-        """Return why there was no tree when it was last asked for, or nothing."""
+        """Return the reason why the last request gave no tree, or an empty string."""
         return self._problems.get(unit, "")
 
     def _run(self) -> None:
-        """Compute until nothing is asked for."""
+        """Compute trees until none is requested."""
         while True:
             unit, text = next(iter(self._waiting.items()))
             try:

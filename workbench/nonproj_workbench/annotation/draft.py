@@ -18,7 +18,7 @@ _RULES = ReadingRules(ignore_heads=True, max_line=1 << 30)
 
 
 class EditError(NonprojError):
-    """An edit is refused; the message says why."""
+    """An edit is refused; the message has the reason."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -28,7 +28,7 @@ class Draft:
     Attributes
     ----------
     before : str
-        A byte order mark, or nothing.
+        A byte order mark, or an empty string.
     comments : list of str
         The lines before the first word, each with its ending: comments, and blank lines of the file before them.
     rows : list of list of str

@@ -1,4 +1,4 @@
-"""Edits of columns, and trees that are put into a draft."""
+"""Edits of columns, and insertion of trees into a draft."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nonproj_workbench.annotation.structure import with_form
 def set_arc(row: list[str], head: int | None, label: str | None) -> None:
     """Change head and label in a word's row, and the same edge in DEPS; a head None is absent, a label None stays.
 
-    What MISC says of the confidence of an arc or a label that changes is removed.
+    The confidence of a changed arc or label in MISC is removed.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def set_comments(draft: Draft, comments: object) -> Draft:
 
 
 def with_tree(draft: Draft, heads: Sequence[int], labels: Sequence[str], decisions: Decisions) -> Draft:
-    """Return the draft with a predicted tree; what is decided stays.
+    """Return the draft with a predicted tree; decisions stay.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def with_tree(draft: Draft, heads: Sequence[int], labels: Sequence[str], decisio
 
 
 def move(draft: Draft, word: int, head: int, decisions: Decisions) -> Draft:
-    """Return the draft with another head of a word, without a model, and without the cycle that it would make.
+    """Return the draft with another head of a word, without a model; a cycle that it would make is broken.
 
     If the head is below the word, the first undecided arc on the path from the head up to the word is replaced: its
     word gets the old head of the moved word.

@@ -12,7 +12,7 @@ from nonproj_workbench.annotation.draft import EditError
 
 @dataclasses.dataclass(eq=False, slots=True)
 class Unit:
-    """A sentence: its lines, and the changes that can be undone and redone, the last one first to go.
+    """A sentence: its lines, and the changes that can be undone and redone, from the end of each list.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def version_of(text: str) -> str:
 
 
 def forward(units: Sequence[Unit], change: Change) -> Replacement:
-    """Return the replacement by a new change, or by one that is done again.
+    """Return the replacement by a new change, or by a redone one.
 
     Examples
     --------
@@ -91,13 +91,13 @@ def backward(units: Sequence[Unit], change: Change) -> Replacement:
 
 
 def is_current(units: Sequence[Unit], change: Change) -> bool:
-    """Return whether the sentences that a change replaces are in the list, as they were when it was made."""
+    """Return whether the sentences that a change replaces are in the list, with their lines unchanged."""
     texts = [unit.text for unit in change.old]
     return _are_there(units, change.old) and texts == list(change.old_texts)
 
 
 def undoable(units: Sequence[Unit], unit: Unit) -> Change:
-    """Return the change of a sentence in the list that is undone next, or raise `EditError`."""
+    """Return the next change to undo of a sentence in the list, or raise `EditError`."""
     if not unit.past:
         raise EditError("there is nothing to undo")
     change = unit.past[-1]
@@ -107,7 +107,7 @@ def undoable(units: Sequence[Unit], unit: Unit) -> Change:
 
 
 def redoable(units: Sequence[Unit], unit: Unit) -> Change:
-    """Return the change of a sentence in the list that is done again next, or raise `EditError`."""
+    """Return the next change to redo of a sentence in the list, or raise `EditError`."""
     if not unit.future:
         raise EditError("there is nothing to do again")
     change = unit.future[-1]

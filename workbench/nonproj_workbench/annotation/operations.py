@@ -1,4 +1,4 @@
-"""The edits within a sentence: what the page asks for, and what it does to draft and decisions."""
+"""The edits within a sentence: requests of the page, and their effects on draft and decisions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Work:
     decisions : Decisions
     suggester : Suggester or None
     decodes : bool
-        Whether the tree is decoded again.
+        Whether the tree must be decoded again.
     moved : int
         The word that got another head.
     deps : dict of int to str
-        The column DEPS of words, in the end.
+        The final column DEPS of words.
     """
 
     draft: Draft
@@ -100,7 +100,7 @@ def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str, sourc
 
 
 def _finish(work: Work) -> None:
-    """Decode the tree again, or without a model change what has to change."""
+    """Decode the tree again; without a model, change heads and labels as decided."""
     if not work.decodes:
         return
     check(work.decisions, work.words, bool(work.suggester and work.suggester.single_root))
@@ -324,7 +324,7 @@ def _multiword(work: Work, edit: Edit) -> None:
 
 
 def _restructure(work: Work, change: Callable[[Draft], Draft]) -> None:
-    """Change the words; decisions are renumbered in MISC."""
+    """Change the words, and renumber the decisions, which are in MISC meanwhile."""
     store_marks(work.draft, work.decisions)
     work.draft = change(work.draft)
     work.decisions = decisions_of(_without_comment(work.draft), "none")

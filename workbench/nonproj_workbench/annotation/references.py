@@ -55,9 +55,9 @@ def renumber(draft: Draft, olds: Sequence[Sequence[str]], longer: Mapping[str, i
     draft : Draft
         Its words in their new order; changed.
     olds : sequence of sequence of str
-        The old IDs of each row; references to IDs of no row are removed.
+        The old IDs of each row; references to other IDs are removed.
     longer : mapping of str to int
-        By how many words a multiword token that ends with a word, by its old ID, now extends beyond it.
+        Number of words by which a multiword token that ends with a word, given by its old ID, now extends beyond it.
     """
     numbers: dict[str, str | None] = {"0": "0"}
     word = empty = 0

@@ -15,7 +15,7 @@ _HERE, _EXCHANGE = -100, 2
 
 
 def unless(check: Callable[[Path], None]) -> Callable[[Path, Path], None]:
-    """Return a function that renames a file, for `nonproj.io.files.open_output`, unless the old one is refused.
+    """Return a function that renames a file, for `nonproj.io.files.open_output`, unless ``check`` refuses the old one.
 
     ``check`` takes the path of the old file and raises an error if it must not be replaced: before the renaming and,
     where the system can exchange two files in one step, after it, when an old file that is refused is put back.  So a
@@ -40,7 +40,7 @@ def _replace(check: Callable[[Path], None], temporary: Path, path: Path) -> None
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Exchange two files in one step, which Linux can do on most file systems; return whether it was done."""
+    """Exchange two files atomically, which Linux can do on most file systems; return whether it succeeded."""
     function = getattr(ctypes.CDLL(None), "renameat2", None)
     names = os.fsencode(first), os.fsencode(second)
     return function is not None and function(_HERE, names[0], _HERE, names[1], _EXCHANGE) == 0

@@ -29,7 +29,7 @@ NICENESS = 10
 """The priority of the training: edits come first."""
 
 FEWEST = 10
-"""The fewest sentences to learn from, if no model is continued."""
+"""Minimum number of sentences to learn from, if no model is continued."""
 
 log = logging.getLogger("nonproj")
 
@@ -44,18 +44,18 @@ class Retraining:
     config : Config or None
         Configuration of the present model; None for the default.
     every : int
-        Number of sentences that are newly done after which training starts by itself; 0 for never.
+        Number of newly completed sentences after which training starts by itself; 0 for never.
     others : str or None
-        A further treebank to learn from.
+        Another treebank to learn from.
     start : str or None
-        The model that is continued; None to learn from nothing.
+        The model to continue; None to train a new one.
     load : callable
-        Returns what suggests trees by the model in a file; the thread that waits for the training calls it.
+        Returns the suggester of trees by the model in a file; called in the thread that waits for the training.
 
     Attributes
     ----------
     exchange : callable
-        Takes what `load` has returned.
+        Takes the result of ``load``.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Retraining:
         return self.state is not None and self.state["state"] == "running"
 
     def start_when_due(self, texts: Callable[[], Sequence[str]], done: int) -> None:
-        """Start the training if there are enough sentences that are newly done."""
+        """Start the training if there are enough newly completed sentences."""
         if self.learnt is None:
             self.learnt = done
         if self.every and not self.is_running and done - self.learnt >= self.every:
@@ -92,7 +92,7 @@ class Retraining:
                 self.start(texts())
 
     def start(self, texts: Sequence[str]) -> None:
-        """Train on the sentences that are done and, if models learn from partial trees, on what else is decided.
+        """Train on the completed sentences and, if models learn from partial trees, on other decided heads and labels.
 
         Raises
         ------
@@ -195,7 +195,7 @@ def training_texts(texts: Sequence[str]) -> list[str]:
 
 
 def learns_from_partial_trees() -> bool:
-    """Return whether models can be trained on trees of which some heads are absent."""
+    """Return whether models can be trained on trees with absent heads."""
     return "partial" in {field.name for field in dataclasses.fields(TreebankConfig)}
 
 

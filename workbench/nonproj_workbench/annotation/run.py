@@ -14,7 +14,7 @@ from nonproj.server.connections import Writing, allow_files
 from nonproj.server.library import Server, configuration, quieten
 
 HOST = "127.0.0.1"
-"""The only interface that is listened on: of this machine."""
+"""The only interface that the server listens on: the loopback one."""
 
 
 def listen(port: int) -> socket.socket:

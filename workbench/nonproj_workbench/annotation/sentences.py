@@ -21,7 +21,7 @@ class Completing(NamedTuple):
     trust: str
 
     def text(self, draft: Draft) -> str:
-        """Return the lines of a sentence of new words: its decisions are the marks in MISC, the rest is decoded."""
+        """Return the lines of a sentence of new words: its decisions are those in MISC, all else is decoded."""
         bare = draft.copy()
         bare.comments = []
         decisions = decisions_of(bare, "none")
@@ -51,7 +51,7 @@ def split(view: View, word: int, names: Iterable[str], completing: Completing) -
 
 
 def join(first: View, second: View, completing: Completing) -> str:
-    """Return the lines of two sentences as one; the root of the second is a root no longer."""
+    """Return the lines of two sentences as one; the root of the second is no longer a root."""
     marked = _marked(first)
     joined = structure.join_sentences(marked, _marked(second))
     if any(row[HEAD] == "0" for row in marked.words):

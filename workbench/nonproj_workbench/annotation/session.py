@@ -45,7 +45,7 @@ _CHANGED = "the sentence has changed meanwhile"
 
 
 class ChangedError(NonprojError):
-    """The sentence is not what it was when the edit was made."""
+    """The sentence has changed since the edit was made."""
 
 
 class SessionOptions(NamedTuple):
@@ -54,7 +54,7 @@ class SessionOptions(NamedTuple):
     Attributes
     ----------
     make_checker : callable
-        Returns what is checked for a format, ``conllu`` or ``conllx``.
+        Returns the checker for a format, ``conllu`` or ``conllx``.
     comparison : Comparison or None
         The two annotators whose differences are adjudicated in the file, which has the same number of sentences.
     retraining : Retraining or None
@@ -80,7 +80,7 @@ class Session:
     ----------
     treebank : Treebank
     revision : int
-        Changes with every edit.
+        Number that changes with every edit.
     """
 
     def __init__(
@@ -202,7 +202,7 @@ class Session:
         return {"trees": tree_answers(view.shown, suggester.best(view.shown, view.decisions, k)[:k])}
 
     def export(self, clean: bool = False) -> str:
-        """Return the content of the file, on demand without decisions and comments of annotation."""
+        """Return the content of the file, if ``clean`` without decisions and comments of annotation."""
         texts = self.treebank.texts
         return "".join(map(cleaned, texts) if clean else texts)
 
@@ -245,7 +245,7 @@ class Session:
         }
 
     def _current(self, i: int, version: object) -> tuple[Unit, View]:
-        """Return a sentence that has a version, and its view."""
+        """Return a sentence and its view; raise `ChangedError` unless it has the given version."""
         unit = self.unit(i)
         view = self.shown.view(unit)
         if version != version_of(view.filed.text()):
@@ -253,7 +253,7 @@ class Session:
         return unit, view
 
     def _replace(self, i: int, unit: Unit, view: View, edit: Mapping[str, Any]) -> Replacement:
-        """Make an edit; the lock is not held while trees are decoded, and what is stale then is discarded."""
+        """Make an edit; the lock is not held while trees are decoded, so a result that is stale then is discarded."""
         text = view.filed.text()
         if edit.get("op") in ("undo", "redo"):
             with self._lock:
@@ -315,7 +315,7 @@ class Session:
     # -- long sentences ------------------------------------------------------------------------------------------------
 
     def compute(self, i: int, version: object) -> dict[str, Any]:
-        """Ask for the tree of a long sentence, and return the sentence; `status` says when it is there."""
+        """Request the tree of a long sentence, and return the sentence; `status` reports its completion."""
         unit, view = self._current(i, version)
         if not view.is_long:
             raise EditError("the tree of this sentence is computed with each edit")
@@ -333,7 +333,7 @@ class Session:
     # -- the model -----------------------------------------------------------------------------------------------------
 
     def exchange(self, suggester: Suggester) -> None:
-        """Suggest trees by another model from now on; what was edited and decided stays."""
+        """Suggest trees by another model from now on; edits and decisions stay."""
         with self._lock:
             self.shown.exchange(suggester)
             self.revision += 1
@@ -355,7 +355,7 @@ class Session:
         return {"messages": self.checker.messages(view.shown.text())}
 
     def check_all(self) -> dict[str, Any]:
-        """Return the number of messages of each sentence that has any, as far as they have been counted."""
+        """Return the number of messages of each sentence that has any, among those counted so far."""
         self._checks.start()
         counts = {i: n for i, unit in enumerate(self.treebank.units) if (n := self._messages.get(unit, 0))}
         return {"done": self._checks.done, "counts": counts}

@@ -50,7 +50,7 @@ class Shown:
             return self.suggester, self._models
 
     def view(self, unit: Unit) -> View:
-        """Return the values that the page shows of a sentence."""
+        """Return the values that the page shows for a sentence."""
         text, (suggester, models) = unit.text, self._present()
         key = text, models
         with self._lock:

@@ -1,13 +1,13 @@
-"""The file on disk: a lock, a journal, and the file itself, which is written soon after.
+"""The file on disk: a lock, a journal, and the file itself, which is written soon after an edit.
 
-Each edit is appended to a journal beside the file before it is answered, so a killed process loses nothing; the file is
-rewritten atomically a moment later, because that takes long for a large one.  The journal is locked while the file is
-open, and disappears at the end.  Its lines are JSON:
+Each edit is appended to a journal next to the file before it is answered, so a killed process loses nothing; the file
+is rewritten atomically a moment later, because that takes long for a large one.  The journal is locked while the file
+is open, and disappears at the end.  Its lines are JSON:
 
-- ``{"state": DIGEST}``: here, the sentences are those of the file with this digest
+- ``{"state": DIGEST}``: at this point the sentences are those of the file with this digest
 - ``{"at": I, "remove": K, "insert": [TEXT, ...]}``: K sentences from I on are replaced
 
-When a file is opened whose journal is there, the edits after the last state that is the file's are repeated.
+If a file with a journal is opened, the edits after the last state with the file's digest are repeated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SUFFIX = ".journal"
 """Suffix of a journal's name, after that of its file."""
 
 _FIRST = b'{"state": "'
-"""The beginning of a journal, of which a killed process may have written less."""
+"""The beginning of a journal; a killed process may have written only a part of it."""
 
 log = logging.getLogger("nonproj")
 
@@ -52,7 +52,7 @@ class Storage:
     path : str or Path
         A CoNLL-U or CoNLL-X file, possibly compressed if its name ends in ``.gz``.
     rules : ReadingRules
-        By which it is read; heads may have any values.
+        Rules for reading the file; heads may have any values.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Storage:
         self.repeated = len(edits)
 
     def _mark(self) -> None:
-        """Start the journal anew, unless edits are in it that are not in the file."""
+        """Start the journal anew, unless it has edits that are not in the file."""
         if not self.repeated:
             os.ftruncate(self._descriptor, 0)
             self._append({"state": self._digest})
@@ -170,7 +170,7 @@ class Storage:
             raise self._changed()
 
     def _check_content(self, path: Path) -> None:
-        """Raise `LockError` also after a change that left size and time as they were."""
+        """Raise `LockError` also after a change that left size and time unchanged."""
         self._check_facts(path)
         if _content_digest(path) != self._digest:
             raise self._changed()
@@ -202,7 +202,7 @@ class Storage:
         self._append({"state": self._digest})
 
     def close(self, texts: Sequence[str] | None) -> None:
-        """Write the file, if there are sentences that it lacks, and release it.
+        """Write the file, if it lacks any edits, and release it.
 
         Raises
         ------
@@ -254,7 +254,7 @@ def digest_of(texts: Sequence[str]) -> str:
 
 
 def _content_digest(path: Path) -> str:
-    """Return the digest of what is in a file, uncompressed; nothing if it cannot be read."""
+    """Return the digest of a file's uncompressed content; an empty string if it cannot be read."""
     found = hashlib.blake2b(digest_size=16)
     try:
         stream, _, closing = open_input(path)

@@ -1,7 +1,7 @@
 """Splitting and joining words and sentences, multiword tokens: pure functions from drafts to drafts.
 
 All references are renumbered: HEAD, DEPS, the decisions in MISC, multiword ranges and empty nodes; ``# text`` follows,
-if it was the text of the words before.  A reference to a word that is gone disappears.
+if it was the text of the words before.  References to removed words disappear.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OF_ONE_SENTENCE = ("sent_id", "text", "newdoc", "newpar", "annotation")
 
 
 def split_word(draft: Draft, word: int, forms: Sequence[str]) -> Draft:
-    r"""Split a word in two; the first keeps head, label and dependents, the second depends on the first.
+    r"""Split a word in two; the first keeps head, label and modifiers, the second modifies the first.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def split_word(draft: Draft, word: int, forms: Sequence[str]) -> Draft:
 
 
 def join_words(draft: Draft, word: int, form: str | None = None) -> Draft:
-    r"""Join a word and the next one; of their two heads, the word gets the one outside of the two.
+    r"""Join a word and the next one; of the two heads, the joined word gets the one outside of both.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def split_sentence(draft: Draft, word: int, taken: Iterable[str] = ()) -> tuple[
 
 
 def join_sentences(first: Draft, second: Draft) -> Draft:
-    r"""Join two sentences; the comments of the first, and those of the second that it lacks.
+    r"""Join two sentences, with the comments of the first, and those of the second that it lacks.
 
     Examples
     --------

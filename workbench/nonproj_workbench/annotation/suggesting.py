@@ -18,13 +18,13 @@ from nonproj_workbench.annotation.decisions import Decisions, as_columns
 from nonproj_workbench.annotation.draft import Draft, EditError
 
 MOST_TREES = 50
-"""The most trees that `Suggester.best` returns."""
+"""Maximum number of trees that `Suggester.best` returns."""
 
 AT_ONCE = 400
-"""The most words of a sentence whose tree is decoded with each edit; longer ones are decoded only on demand."""
+"""Maximum number of words of a sentence that is decoded with each edit; longer ones are decoded only on demand."""
 
 KEPT = 16
-"""Number of trees that are kept: after an edit, the same tree is shown that was decoded for it."""
+"""Number of trees that are kept: after an edit, the tree that was decoded for it is shown."""
 
 
 class Suggestion(NamedTuple):
@@ -90,11 +90,11 @@ class Suggester:
         return list(self.parser.model.vocabularies.get("cpos", ()))
 
     def reaches(self, draft: Draft) -> bool:
-        """Return whether a sentence is not too long for the model."""
+        """Return whether a sentence is short enough for the model."""
         return len(draft.places) <= self.parser.request.max_words
 
     def is_quick(self, draft: Draft) -> bool:
-        """Return whether a sentence is so short that its tree is decoded with each edit."""
+        """Return whether a sentence is short enough to be decoded with each edit."""
         return len(draft.places) <= min(AT_ONCE, self.parser.request.max_words)
 
     def tag(self, draft: Draft, everything: bool = False) -> Draft:
@@ -104,8 +104,8 @@ class Suggester:
         ----------
         draft : Draft
         everything : bool
-            Whether all that is absent is filled in, or only what is absent of words without any tag: in other words,
-            an absent lemma or an absence of features may be the annotator's.
+            Whether all absent columns are filled in, or only those of words without any tag: for tagged words an absent
+            lemma or an absence of features may be the annotator's choice.
         """
         new = draft.copy()
         if not everything and not any(_is_untagged(row) for row in new.words):
@@ -122,7 +122,7 @@ class Suggester:
         Raises
         ------
         EditError
-            There is none, or the sentence is too long.
+            There is no such tree, or the sentence is too long.
         """
         key = tuple(map(tuple, as_columns(decisions, draft.words)))
         with self._lock:
@@ -159,7 +159,7 @@ def _is_untagged(row: list[str]) -> bool:
 
 
 def _explained(error: DataError, decisions: Decisions) -> str:
-    """Return why there is no tree; the arcs are named."""
+    """Return the reason why there is no tree; it names the arcs."""
     if "constraints" not in error.message:
         return error.message
     arcs = [f"{word} ← {head}" for word, head in sorted(decisions.heads.items())]

@@ -14,7 +14,7 @@ from nonproj_workbench.annotation.draft import Draft
 from nonproj_workbench.annotation.history import Replacement, Unit
 
 MOST_VALUES = 1000
-"""The most values of a column that are offered, the most frequent ones."""
+"""Maximum number of values offered for a column, the most frequent ones."""
 
 
 class Row(NamedTuple):
@@ -56,7 +56,7 @@ class Treebank:
 
     @property
     def form(self) -> str:
-        """The format: ``conllu`` if there are comments, multiword tokens, tags of it or DEPS, else ``conllx``."""
+        """The format: ``conllu`` if there are comments, multiword tokens, universal tags or DEPS, else ``conllx``."""
         return "conllu" if any(map(_is_universal, (unit.text for unit in self.units))) else "conllx"
 
     def replace(self, replacement: Replacement) -> None:
@@ -115,7 +115,7 @@ def row_of(text: str, trust: str) -> Row:
 
 
 def count_values(texts: Iterable[str]) -> dict[str, Counter[str]]:
-    """Return how often each value of the columns of tags and labels occurs."""
+    """Return the counts of the values of each column of tags and labels."""
     columns = {"labels": DEPREL, "upos": UPOS, "xpos": XPOS, "feats": FEATS}
     rows: Counter[tuple[str, ...]] = Counter()
     for text in texts:
@@ -145,7 +145,7 @@ def offered(counts: Counter[str], others: Sequence[str] = ()) -> list[str]:
 
 
 def _is_universal(text: str) -> bool:
-    """Return whether a sentence has what only CoNLL-U has."""
+    """Return whether a sentence has anything that only CoNLL-U allows."""
     if text.removeprefix(BOM).lstrip("\r\n").startswith("#") and "# sent_id" in text:
         return True
     for line in text.split("\n"):

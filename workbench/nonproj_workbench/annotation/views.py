@@ -1,4 +1,4 @@
-"""A sentence as the page shows it: the file's columns, filled with what the model predicts."""
+"""A sentence as the page shows it: the file's columns, filled with predictions of the model."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from nonproj_workbench.annotation.suggesting import AT_ONCE, Suggester, Suggesti
 
 
 class View(NamedTuple):
-    """View of a sentence.
+    """A sentence as the page shows it.
 
     Attributes
     ----------
     filed : Draft
-        As it is in the file.
+        The sentence in the file.
     shown : Draft
-        With the tags and heads that the model predicts where the file has none.
+        The sentence with predicted tags and heads where the file has none.
     decisions : Decisions
     suggestion : Suggestion or None
         The model's best tree under the decisions; None without a model.
     problem : str
-        Why there is none although there is a model; or nothing.
+        Reason why there is no suggestion although there is a model, or an empty string.
     is_long : bool
-        Whether that is because the sentence is long, so that its tree is decoded only on demand.
+        Whether the reason is the length of the sentence, whose tree is then decoded only on demand.
     """
 
     filed: Draft
@@ -43,7 +43,7 @@ class View(NamedTuple):
 
     @property
     def confidences(self) -> list[tuple[float | None, float | None]]:
-        """The probability that head and label of each undecided word are correct, or the most that it can be."""
+        """The probabilities that the head, and head and label, of each undecided word are correct, or upper bounds."""
         words, found = self.shown.words, self.suggestion
         if found is None or found.head_confidence is None or found.label_confidence is None:
             return [(None, None)] * len(words)
@@ -68,7 +68,7 @@ class View(NamedTuple):
 
     @property
     def given(self) -> list[bool]:
-        """Whether the head of each word is the file's, and not one that was predicted earlier."""
+        """Whether the head of each word is from the file, and was not predicted earlier."""
         kept = self.filed.comment(COMMENT) != OPEN
         pairs = zip(heads_of(self.filed), heads_of(self.shown), strict=True)
         return [
@@ -78,7 +78,7 @@ class View(NamedTuple):
 
 
 def view_of(text: str, suggester: Suggester | None, trust: str, on_demand: bool = False) -> View:
-    r"""Return the values that the page shows of a sentence.
+    r"""Return the view of a sentence.
 
     Parameters
     ----------

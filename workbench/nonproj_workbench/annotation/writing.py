@@ -14,7 +14,7 @@ DELAY, LONGEST_DELAY = 1.0, 5.0
 """Seconds without edits after which the file is written, and seconds after which it is written in any case."""
 
 STEP = 0.1
-"""Seconds between two looks at the clock."""
+"""Seconds between two checks of the time."""
 
 
 class Writer:
@@ -26,7 +26,7 @@ class Writer:
     texts : callable
         Returns the lines of each sentence.
     lock : context manager
-        Held while they are read: no edit is made meanwhile.
+        Held while the lines are read, so that no edit is made meanwhile.
     last_edit : callable
         Returns the time of the last edit, as of `time.monotonic`.
 
@@ -57,12 +57,12 @@ class Writer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; what is due then is left to the caller."""
+        """End the thread; pending edits are left to the caller."""
         self._stopping.set()
         self._thread.join()
 
     def request(self) -> None:
-        """Say that there is an edit; the lock is held."""
+        """Report an edit; the lock is held."""
         if not self.is_due:
             self.is_due, self._since = True, time.monotonic()
 

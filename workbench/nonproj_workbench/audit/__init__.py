@@ -1,4 +1,4 @@
-"""Errors in the annotation of a treebank, as ``nonproj audit`` finds them.
+"""Search for errors in the annotation of a treebank, for ``nonproj audit``.
 
 - `command`: the command
 - `folds`: cross-fitting of whole models: each sentence is predicted by a model that was not trained on it

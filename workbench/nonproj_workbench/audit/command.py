@@ -42,10 +42,10 @@ FOLDS = 5
 """Default number of folds; with a given model, number of tasks into which the work is divided."""
 
 FEW = 500
-"""A model that learns from fewer sentences predicts so badly that most suspicions are false."""
+"""Number of training sentences below which a warning is given: most suspicions are then false."""
 
 LEAST = 50
-"""A model that learns from fewer sentences knows next to nothing: nearly all of its suspicions are false."""
+"""Minimum number of training sentences: with fewer, nearly all suspicions are false."""
 
 REPORT, TABLE, PARTIAL = "report.html", "suspicions.csv", "audit.partial"
 
@@ -53,7 +53,7 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Predict every sentence by a model that has not learnt from it, and write what differs, by rank."""
+    """Predict every sentence by a model that has not learnt from it, and write the differences, by rank."""
     for path in (*options.treebanks, *options.others):
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of a treebank is expected")
@@ -121,7 +121,7 @@ def _checked_folder(output: str) -> Path:
 
 
 def _outputs(options: argparse.Namespace, folder: Path) -> list[Path]:
-    """Return the path of the marked copy of each file; raise an error if it is also another file."""
+    """Return the path of the marked copy of each file; raise an error if another file has this path."""
     marks = [folder / Path(path).name.removesuffix(".gz") for path in options.treebanks]
     named = [folder / REPORT, folder / TABLE, *_temporary(options, folder), *marks]
     inputs: dict[str, str | None] = {f"treebank {path}": path for path in options.treebanks}
@@ -142,7 +142,7 @@ def _temporary(options: argparse.Namespace, folder: Path) -> list[Path]:
 
 
 def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: Sequence[Sentence]) -> None:
-    """Raise an error if there are too few sentences; warn of what is legal, but probably a mistake."""
+    """Raise an error if there are too few sentences; warn of options that are valid, but probably mistakes."""
     if options.model:
         options.folds = min(FOLDS, len(sentences))
     elif options.folds < 2:

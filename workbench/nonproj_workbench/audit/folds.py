@@ -27,7 +27,7 @@ log = logging.getLogger("nonproj")
 
 
 class Fold(NamedTuple):
-    """A fold of a treebank, and how the model is trained that predicts its sentences.
+    """A fold of a treebank, and the training of the model that predicts its sentences.
 
     Attributes
     ----------

@@ -46,7 +46,7 @@ def arc_differences(
     search: SearchOptions = SEARCH,
     crossing: CrossingCosts | None = None,
 ) -> TreeDifferences:
-    """Return how much more the best tree without an arc scores than the best tree with it, for arcs of a given tree.
+    """Return the score of the best tree without an arc minus that of the best tree with it, for arcs of a given tree.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def arc_differences(
     wanted : ndarray of shape (N,), bool
         The words whose arcs are compared.
     options : DualOptions
-        The given tree must be among the trees that they admit.
+        Options that admit the given tree.
     search
         As for `nonproj.dual.decoding.k_best`.
     crossing : CrossingCosts, optional
@@ -101,8 +101,8 @@ def arc_differences(
 def head_differences(parser: Parser, sentence: Sentence, tree: Int32s, wanted: Bools) -> TreeDifferences:
     """Return the result of `arc_differences` for a tagged sentence, under the scores of a parser.
 
-    The candidate arcs are the parser's and those of the annotated tree.  If this is not projective or has several
-    roots, trees like it are admitted, even if the parser returns others only.
+    The candidate arcs are the parser's and those of the annotated tree.  If the latter is not projective or has several
+    roots, such trees are admitted, even if the parser never returns them.
     """
     batch = parser.with_request(tags="none", constraints="none").run([sentence], until=prune)
     batch = score(number(batch._replace(arcs=[with_arcs(batch.arcs[0], tree[1:], np.arange(1, len(tree)))])))

@@ -24,10 +24,10 @@ NIL = ("", "")
 """The annotation of two words without a dependency."""
 
 ABSENT = ""
-"""The value of a column that is not annotated; it varies from nothing."""
+"""The value of a column that is not annotated; it differs from no other value."""
 
 _BORDER = ""
-"""Takes the place of a word before the first and after the last of a sentence."""
+"""Form of the borders of a sentence, before the first and after the last word."""
 
 Annotation: TypeAlias = tuple[str, ...]
 
@@ -55,7 +55,7 @@ class Variation(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the other annotation, as if the word's own occurred once more.
+        """The share of the other annotation, with one added to the count of the word's own.
 
         Examples
         --------
@@ -66,7 +66,7 @@ class Variation(NamedTuple):
 
 
 def word_variations(sentences: Sequence[Sentence], audited: int) -> Iterator[Variation]:
-    """Yield the words of the first ``audited`` sentences whose tags or lemmas differ from those of the same words.
+    """Yield the words of the first ``audited`` sentences whose tags or lemmas differ from others of the same nucleus.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def word_variations(sentences: Sequence[Sentence], audited: int) -> Iterator[Var
 
 
 def pair_variations(sentences: Sequence[Sentence], audited: int) -> Iterator[Variation]:
-    """Yield the words of the first ``audited`` sentences whose heads or labels differ from those of the same words.
+    """Yield the words of the first ``audited`` sentences whose heads or labels differ from others of the same nucleus.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def _forms(sentence: Sentence) -> list[str]:
 
 
 def present(value: str) -> str:
-    """Return the value of a column that is not empty where it is annotated, or `ABSENT`."""
+    """Return the value of a column, or `ABSENT` if it is not annotated."""
     return ABSENT if value == "_" else value
 
 
@@ -159,7 +159,7 @@ def _lemmas_of(sentence: Sentence) -> list[Annotation]:
 
 
 def _rival(counts: Counter[Annotation], own: Annotation) -> Annotation | None:
-    """Return the most frequent other annotation, if it is at least as frequent as one's own."""
+    """Return the most frequent other annotation, if it is at least as frequent as the word's own."""
     others = [(count, annotation) for annotation, count in counts.items() if _differ(annotation, own)]
     if not others:
         return None

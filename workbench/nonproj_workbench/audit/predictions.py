@@ -23,7 +23,7 @@ Lexicon = Counter[tuple[str, str, str]]
 """Counts of a form with a UPOS and a lemma."""
 
 SURE = 1e9
-"""Takes the place of infinite margins and differences."""
+"""Value for infinite margins and differences."""
 
 
 class Prediction(NamedTuple):
@@ -42,11 +42,11 @@ class Prediction(NamedTuple):
     certified : list of bool
         Whether both trees are proven to be the best.
     label_margins : list of float
-        Given the annotated heads: how much more the best label scores than the annotated one.
+        Margin of the best label over the annotated one, given the annotated heads.
     best_labels : list of str
         Given the annotated heads.
     tags : list of (str, str, str)
-        UPOS, XPOS and FEATS; as annotated where the model predicts none.
+        UPOS, XPOS and FEATS; the annotated ones where the model predicts none.
     tag_margins : list of float
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`.
     lemmas : list of str
@@ -70,7 +70,7 @@ class Prediction(NamedTuple):
 
 
 def lexicon_of(sentences: Iterable[Sentence]) -> Lexicon:
-    """Return how often each form has each lemma.
+    """Return the counts of forms with their UPOS and lemmas.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def predict(parser: Parser, sentences: Iterable[Sentence], lexicon: Lexicon) -> 
 
 
 def _tags(parser: Parser, group: list[Sentence]) -> tuple[list[list[tuple[str, str, str]]], list[list[float]]]:
-    """Return the tags and margins of the words of sentences, as if they had no tags."""
+    """Return the predicted tags of the words of sentences, and their margins; annotated tags are ignored."""
     analyzer = parser.loaded.analyzer
     if analyzer is None or analyzer.tagger is None:
         return [[_tag(row) for row in s.rows] for s in group], [[0.0] * len(s) for s in group]
@@ -137,7 +137,7 @@ _Trees = tuple[list[int], list[str], list[float] | None, list[float] | None, lis
 
 
 def _trees(parser: Parser, sentence: Sentence, tagged: Sentence, parse: Parse) -> _Trees:
-    """Return the predicted tree, and how much less the best trees with annotated arcs score."""
+    """Return the predicted tree, and the score differences to the best trees with annotated arcs."""
     assert sentence.tree is not None
     heads, sure, n = parse.decoded.heads, parse.confidence, len(sentence)
     differences: list[float | None] = [None] * n
@@ -179,7 +179,7 @@ def as_json(prediction: Prediction) -> dict[str, Any]:
 
 
 def from_json(values: dict[str, Any], words: int) -> Prediction:
-    """Return a prediction for a sentence with ``words`` words; raise ``ValueError`` if the values are not those of one.
+    """Return a prediction for ``words`` words from JSON values; raise ``ValueError`` if they are invalid.
 
     Examples
     --------

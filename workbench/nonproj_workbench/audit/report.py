@@ -23,7 +23,7 @@ TITLES = {
     "lemma": ("Lemmas", "lemmas"),
     "rule": ("Rules of the validator", "broken rules"),
 }
-"""The title of the table of each kind, and what its suspicions are about."""
+"""The title of the table of each kind, and the objects of its suspicions."""
 
 
 def write_audit_report(

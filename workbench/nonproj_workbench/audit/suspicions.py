@@ -1,8 +1,8 @@
 """Single suspicions about the annotation of a treebank, with their evidence, and the order in which to look at them.
 
-A suspicion has three kinds of evidence, of which it needs one: a model that does not know the sentence predicts
-something else, by a margin and perhaps with a confidence; or the same words are annotated otherwise elsewhere.  Columns
-that are not annotated are never suspicious.  Its score is the sum
+A suspicion has up to three kinds of evidence: a model that does not know the sentence predicts another value, by a
+margin and perhaps with a confidence; the same words are annotated differently elsewhere.  Columns that are not
+annotated are never suspicious.  Its score is the sum
 
     margin / typical margin + log-odds of the confidence + VARIATION * share of the other annotation
 
@@ -48,11 +48,11 @@ class Suspicion(NamedTuple):
     confidence : float or None
         The probability that the annotated head is wrong.
     margin : float or None
-        Score difference between prediction and annotation; None if the model does not object.
+        Score difference between prediction and annotation; None if the model agrees.
     certified : bool or None
         Whether a head's margin is proven to be exact.
     own, others : int
-        Number of occurrences of the same words that are annotated like this, and otherwise; 0 without variation.
+        Numbers of occurrences of the same words with this annotation, and with the other; 0 without variation.
     rule, message : str
         The name of the validator's rule, and its message.
     """
@@ -138,13 +138,13 @@ def _annotated_rows(sentence: Sentence) -> list[list[str]]:
 
 
 def _filled(row: Sequence[str], tags: Sequence[str]) -> str:
-    """Return other tags for a word, separated by blanks, with its own where one of the two is `ABSENT`."""
+    """Return other tags for a word, separated by blanks, with its own where either is `ABSENT`."""
     pairs = zip(row[UPOS : FEATS + 1], tags, strict=True)
     return " ".join(new if own and new else own or "_" for own, new in pairs)
 
 
 def _ranked(suspicions: list[Suspicion]) -> list[Suspicion]:
-    """Return suspicions of one kind in their order, with the margins added to their scores."""
+    """Return suspicions of one kind, sorted, with the margins added to their scores."""
     margins = [each.margin for each in suspicions if each.margin is not None]
     finite = [margin for margin in margins if margin < SURE]
     largest, typical = max(finite, default=1.0), float(np.median(finite)) if finite else 1.0
@@ -187,18 +187,18 @@ def _tag(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
 
 
 def _lemma(row: Sequence[str], prediction: Prediction, i: int) -> _Found:
-    """Return the evidence against a lemma: the counts of the form with the other one."""
+    """Return the evidence against a lemma: the counts of the form with the predicted and the annotated one."""
     lemma, (others, own) = prediction.lemmas[i], prediction.lemma_counts[i]
     margin = None if row[LEMMA] in (lemma, ABSENT) or lemma == "_" else math.log((others + 0.5) / (own + 0.5))
     return "lemma", (row[LEMMA], lemma), margin, 0.0, None
 
 
 def _log_odds(p: float) -> float:
-    """Return the log-odds of a probability, as far as it can be trusted."""
+    """Return the log-odds of a probability, clipped to a credible range."""
     p = min(max(p, 1e-6), 1 - 1e-6)
     return math.log(p / (1 - p))
 
 
 def _probability(odds: float) -> float:
-    """Return the inverse of `_log_odds`."""
+    """Return the probability with given log-odds."""
     return 1.0 / (1.0 + math.exp(-odds))

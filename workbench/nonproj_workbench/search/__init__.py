@@ -7,8 +7,8 @@ Tests compare it with enumeration.
 - `patterns`: the parts of a parsed query
 - `scanner`: signs, texts and numbers of a query; errors with their column
 - `conditions`, `syntax`: the grammar: words with conditions on attributes; relations, queries and fields
-- `words`: the words of a sentence and their one or two trees, as queries see them
+- `words`: the words of a sentence and their one or two trees, for queries
 - `attributes`: the attributes of a word, and conditions on them as functions
 - `query`: compiled queries and their matches
-- `output`: matches as CoNLL-U, tables and counts; `absent`: why nothing was found
+- `output`: matches as CoNLL-U, tables and counts; `absent`: explanations of empty results
 """

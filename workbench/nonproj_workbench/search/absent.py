@@ -1,4 +1,4 @@
-"""Why a query finds nothing: strings in it that no word of the treebank has, such as the tags of another scheme."""
+"""Explanation of empty results: strings in a query that no word of the treebank has, such as tags of another scheme."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from nonproj_workbench.search.syntax import parse
 _COLUMNS = {"form": 1, "upos": UPOS, "xpos": XPOS, "deprel": 7}
 _NAMES = {"form": "form", "upos": "UPOS", "xpos": "XPOS", "deprel": "relation"}
 _SHOWN = 10
-"""Number of values that a message names, the most frequent ones."""
+"""Maximum number of values in a message, the most frequent ones."""
 
 
 def absent(query: str, sentences: Iterable[Sentence]) -> str:
-    """Return the strings of a query that no word has, and those that words have instead; empty if all occur.
+    """Return the strings of a query that no word has, and the values that occur instead; empty if all occur.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def absent(query: str, sentences: Iterable[Sentence]) -> str:
 
 
 def _strings(part: Formula | WordPattern) -> Iterator[tuple[str, Value]]:
-    """Yield the columns and strings that a pattern asks for, but for negated ones and those of another tree."""
+    """Yield the columns and strings that a pattern asks for, except negated ones and those of another tree."""
     if isinstance(part, WordPattern):
         yield from _strings(part.condition)
         yield from _strings(part.links)
@@ -59,7 +59,7 @@ def _strings(part: Formula | WordPattern) -> Iterator[tuple[str, Value]]:
 
 
 def _instead(key: str, texts: list[str], counts: dict[str, Counter[str]]) -> str:
-    """Return which values there are; instead of forms in capitals, which may be meant as tags, the tags."""
+    """Return the values that occur; for forms in capitals, which may be meant as tags, return the tags."""
     if key != "form":
         return f" (there are {_frequent(counts[key])})"
     for column in ("upos", "xpos"):

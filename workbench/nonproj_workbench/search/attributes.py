@@ -11,10 +11,10 @@ from nonproj_workbench.search.regex import Regex
 from nonproj_workbench.search.words import SearchedSentence
 
 Condition: TypeAlias = Callable[[SearchedSentence, int], bool]
-"""Whether a word, from 1, satisfies a condition."""
+"""Function that returns whether a word, from 1, satisfies a condition."""
 
 MOST_KNOWN = 200_000
-"""Number of strings for which the result of a comparison is remembered."""
+"""Maximum number of strings for which the result of a comparison is cached."""
 
 _COLUMNS = {"form": 1, "lemma": LEMMA, "upos": UPOS, "xpos": XPOS, "feats": FEATS, "deps": DEPS, "misc": MISC}
 
@@ -22,7 +22,7 @@ _ALWAYS: Condition = lambda words, word: True  # noqa: E731
 
 
 def place_of(attribute: Attribute, words: SearchedSentence, word: int) -> int:
-    """Return the word that an attribute is about: the word itself, or a head above it; 0 if there is none."""
+    """Return the word to which an attribute refers: the word itself, or a head above it; 0 if there is none."""
     heads = words.tree_of(attribute.other).heads
     for _ in range(attribute.heads):
         word = max(heads[word], 0)
@@ -47,7 +47,7 @@ def text_of(attribute: Attribute, words: SearchedSentence, word: int) -> str | N
 
 
 def _raw(attribute: Attribute, words: SearchedSentence, word: int) -> str:
-    """Return the column in which an attribute is."""
+    """Return the column that contains an attribute."""
     if attribute.kind == "feature":
         return words.rows[word - 1][FEATS]
     if attribute.kind == "misc":
@@ -137,7 +137,7 @@ def condition_of(formula: Formula) -> Condition:
 
 
 def _on_head(attribute: Attribute, test: Condition) -> Condition:
-    """Return a test of the word that an attribute is about; false if there is none."""
+    """Return a test of the word to which an attribute refers; false if there is none."""
     if not attribute.heads:
         return test
 
@@ -192,7 +192,7 @@ def _comparison(attribute: Attribute, operator: str, wanted: float) -> Condition
 
 
 def acceptor(value: Value) -> Callable[[str], bool]:
-    """Return whether a string equals or matches a value, as a function.
+    """Return a function that tells whether a string equals or matches a value.
 
     Examples
     --------

@@ -27,17 +27,17 @@ MOST_NODES, DEEPEST = 100, 30
 """Maximum number of words of a query, and maximum depth of its parentheses."""
 
 TAGS = UNIVERSAL_TAGS - {"_"}
-"""A bare word that is one of these means UPOS."""
+"""Universal tags; one of them as a bare word stands for a value of UPOS."""
 
 RESERVED, FIRST = BLANKS + '{}[]()<>=!&|";,', "/$~:.-"
-"""Signs that are not in a bare word, and those that are not at its beginning."""
+"""Signs that cannot be in a bare word, and signs that cannot begin one."""
 
 _NUMBER = re.compile(r"(?=.{1,19}$)-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 
 T = TypeVar("T")
 
 _SYNONYMS = {"label": "deprel", "tag": "upos"}
-"""Names of attributes that people type, for the hint of an error."""
+"""Synonyms of attributes' names, for hints in errors."""
 
 
 class WordParser(Scanner):
@@ -54,7 +54,7 @@ class WordParser(Scanner):
         self.nodes = self.depth = 0
 
     def enclosed(self, sign: str, opened: int, parse: Callable[[], T]) -> T:
-        """Parse what is in parentheses, which ``sign`` closes; it may be empty."""
+        """Parse the contents of parentheses, which ``sign`` closes; they may be empty."""
         self.depth += 1
         if self.depth > DEEPEST:
             self.fail(f"parentheses are nested more than {DEEPEST} deep", opened)
@@ -67,7 +67,7 @@ class WordParser(Scanner):
         return part
 
     def alternatives(self, parse: Callable[[], Formula]) -> Formula:
-        """Parse parts between which there is ``|``."""
+        """Parse parts separated by ``|``."""
         parts = [parse()]
         while self.skip() and self.eat("|"):
             parts.append(parse())
@@ -101,7 +101,7 @@ class WordParser(Scanner):
         return WordPattern(Not(condition) if negative else condition, name)
 
     def check_bare(self, text: str, name: str, start: int) -> None:
-        """Report ``upos:NOUN`` and ``Case=Gen`` without braces, which would be a form and a named form."""
+        """Report ``upos:NOUN`` and ``Case=Gen`` without braces, which would mean a form and a named form."""
         key, sign, value = text.partition(":")
         key, value = _SYNONYMS.get(key, key), value or name
         known = key in (*TEXTS, *NUMBERS, *FLAGS)
@@ -151,7 +151,7 @@ class WordParser(Scanner):
         return self.test(attribute, operator[0], place) if operator else Test(attribute, "has", Value("text", ""))
 
     def test(self, attribute: Attribute, operator: str, place: int) -> Formula:
-        """Parse the value that an attribute is compared with."""
+        """Parse the value with which an attribute is compared."""
         if attribute.kind == "flag":
             self.fail(f"{attribute.key} has no value; write {{{attribute.key}}} or {{!{attribute.key}}}", place)
         self.skip()

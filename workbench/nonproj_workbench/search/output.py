@@ -65,7 +65,7 @@ def search(query: Query, sentences: Iterable[Sentence], others: Iterable[Sentenc
 
 
 def _with_heads(sentence: Sentence) -> Sentence:
-    """Return a sentence whose missing heads are -1."""
+    """Return a sentence with -1 for missing heads."""
     tree = np.concatenate([[-1], partial_heads(sentence)]).astype(np.int32)
     return dataclasses.replace(sentence, tree=tree)
 

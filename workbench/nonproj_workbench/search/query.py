@@ -144,7 +144,7 @@ def _conjuncts(goal: _Goal) -> list[_Goal]:
 
 
 def _uses_other(part: Formula | WordPattern) -> bool:
-    """Return whether a pattern is about the other tree."""
+    """Return whether a pattern refers to the other tree."""
     if isinstance(part, Test):
         return part.attribute.other or part.attribute.key in OF_BOTH
     if isinstance(part, WordPattern):
@@ -199,7 +199,7 @@ class _Matcher:
             self.enter(goal.word, other, open_goals)
 
     def holds(self, goal: _Goal, word: int) -> bool:
-        """Return whether a formula holds, whose names are bound."""
+        """Return whether a formula, whose names are bound, holds."""
         if goal.kind == "link":
             node = goal.word
             assert node is not None
@@ -211,7 +211,7 @@ class _Matcher:
         return any(self.holds(part, word) for part in goal.parts)
 
     def is_(self, node: _Word, word: int) -> bool:
-        """Return whether a word satisfies a node, whose names are bound."""
+        """Return whether a word satisfies a node whose names are bound."""
         if node.names:
             return self.test(node, word)
         key = node.number, word
@@ -240,7 +240,7 @@ class _Matcher:
 
 
 def related(words: SearchedSentence, relation: Relation, word: int) -> Iterable[int]:
-    """Return the words in a relation to a word, whatever their labels.
+    """Return the words in a relation to a word, regardless of labels.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class RegexError(ValueError):
 
 @functools.cache
 def fold(c: str) -> str:
-    """Return a character as it is compared where case is ignored: the small letter of its capital.
+    """Return the form of a character for comparison without case: the small letter of its capital.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _class(categories: tuple[str, ...], others: str, negative: bool) -> str:
 
 @dataclass
 class _Group:
-    """A group that is read: its place, the ways in which it may match, those of the last alternative, and its size."""
+    """A group being read: its place, the ways in which it may match, those of the last alternative, and its size."""
 
     place: int
     earlier: int = 0
@@ -86,7 +86,7 @@ class _Group:
 
 
 def _translated(text: str, ignore_case: bool) -> tuple[str, int]:
-    """Return an expression for `re`, and in how many ways it may match; anchors at the ends are redundant."""
+    """Return an expression for `re`, and the number of ways it may match; anchors at the ends are redundant."""
     found, place, groups = "", int(text.startswith("^")), [_Group(0)]
     while place < len(text) and text[place:] != "$":
         start, group = place, groups[-1]
@@ -119,7 +119,7 @@ def _translated(text: str, ignore_case: bool) -> tuple[str, int]:
 
 
 def _unexpected(signs: str) -> str:
-    """Return the message for what is no part of an expression; the second sign may be missing."""
+    """Return the message for signs that cannot be part of an expression; the second one may be missing."""
     if signs == "(?":
         return "of the groups that start with (? only (?:..) is supported"
     if signs[0] == "\\":
@@ -130,7 +130,7 @@ def _unexpected(signs: str) -> str:
 
 
 def _repeated(text: str, place: int, ways: int, size: int) -> tuple[str, int, int]:
-    """Return how often the part before a place is repeated, as written, with the ways and the size of all of them."""
+    """Return the repetition of the part before a place, as written, with the ways and the size of all repetitions."""
     match = _COUNT.match(text, place)
     if not match:
         if text[place : place + 1] == "{":
@@ -196,14 +196,14 @@ class Regex:
     ----------
     text : str
         With ``. [..] [^..] * + ? {m,n} | (..) \\d \\w \\s \\p{..}``; other signs after a backslash stand for
-        themselves.  There are neither references to groups nor assertions, and nothing is repeated without bound that
-        has alternatives or repetitions in it.
+        themselves.  There are neither references to groups nor assertions, and no part with alternatives or repetitions
+        is repeated without bound.
     ignore_case : bool
 
     Attributes
     ----------
     longest : int
-        Maximum number of characters of a text that can match, so that none takes long.
+        Maximum number of characters of a matching text, which limits the time.
 
     Raises
     ------

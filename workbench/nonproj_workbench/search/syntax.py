@@ -30,7 +30,7 @@ nothing is ambiguous; there are none before a name, a label or a range::
     field      = [ NAME, "." ], attribute ;
 
 ``BARE`` is a run of characters other than blanks and ``{ } [ ] ( ) < > = ! & | " ; ,`` that does not begin with
-``/ $ ~ : . -``; a label has no ``. ~ / $`` either.  A value may contain any of them but blanks and
+``/ $ ~ : . -``; a label has no ``. ~ / $`` either.  A value may contain any of them except blanks and
 ``{ } ( ) & | " ;``.  ``LAYER`` is letters and digits, as in ``Number[psor]``.
 """
 
@@ -77,7 +77,7 @@ class _Parser(WordParser):
         return node
 
     def unexpected(self, phrase: bool) -> NoReturn:
-        """Report what cannot continue a query."""
+        """Report text that cannot continue a query."""
         sign = self.here()
         if sign in ")]}":
             self.fail(f"'{sign}' closes nothing")
@@ -122,7 +122,7 @@ class _Parser(WordParser):
         return All(tuple(parts))
 
     def link(self) -> Formula:
-        """Parse a relation and the word that it leads to, or relations in brackets."""
+        """Parse a relation and the word to which it leads, or relations in brackets."""
         self.skip()
         start = self.place
         return Not(self.link_or_group(start)) if self.eat("!") else self.link_or_group(start)

@@ -1,4 +1,4 @@
-"""The words of a sentence and their one or two trees, as queries see them."""
+"""The words of a sentence and their one or two trees, for queries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nonproj.types import Sentence
 
 
 class Tree:
-    """The heads and labels of ``n`` words, and what follows from them, computed when it is needed.
+    """The heads and labels of ``n`` words, and properties of the tree, computed when needed.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Tree:
 
     @cached_property
     def crossing(self) -> list[list[int]]:
-        """Words, for each word, whose arcs cross its own; an arc from the root is a vertical line above its word."""
+        """The words whose arcs cross that of each word; an arc from the root is a vertical line above its word."""
         pairs = ((word, head) for word, head in enumerate(self.heads) if head > 0)
         arcs = sorted((min(pair), max(pair), pair[0]) for pair in pairs)
         found: list[list[int]] = [[] for _ in self.heads]
@@ -96,7 +96,7 @@ class SearchedSentence:
     Parameters
     ----------
     sentence : Sentence
-        Its columns other than HEAD and DEPREL are used.
+        Sentence whose columns other than HEAD and DEPREL are used.
     tree : Tree
     other : Tree, optional
     confidence : sequence of n float, optional

@@ -5,7 +5,7 @@ The scripts share one scope and are concatenated in the order of `SCRIPTS`, behi
 
 - `basics.js`: elements, requests, the banner of a lost server
 - `choosing.js`: the list of labels and tags with completion, and small forms
-- `listing.js`: the list of sentences, of which only those in view exist
+- `listing.js`: the list of sentences, with elements for those in view only
 - `drawing.js`: the tree of the open sentence
 - `dragging.js`: heads by mouse, pen and touch
 - `wording.js`: the table of words
