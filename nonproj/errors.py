@@ -179,7 +179,7 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def install_distribution(folder: str) -> str:
-    """Return the command of pip that installs another distribution of this repository, which has a folder in it."""
+    """Return the command of pip that installs another distribution, given its folder in this repository."""
     import shlex
 
     path = Path(__file__).resolve().parents[1] / folder

@@ -53,7 +53,7 @@ class KernelCache:
 
     @property
     def cache_path(self) -> str:
-        """The folder."""
+        """The folder of the function's compiled code."""
         return str(self._find().own)
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
