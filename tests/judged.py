@@ -7,7 +7,7 @@ import numpy as np
 
 from nonproj.types import Sentence
 
-TAGS, LABELS, LEMMAS = ("NOUN", "VERB", "X"), ("nsubj", "obl:arg", "obl", "punct"), ("_", "a", "b")
+TAGS, LABELS, LEMMAS = ("NOUN", "VERB", "X"), ("nsubj", "obl:arg", "obl", "case", "punct"), ("_", "a", "b")
 FEATURES = ("Case=Nom", "Case=Acc", "Number=Sing", "Own=Yes")
 FORMS = ("ord", "x", ".", ",", "``", "_", "$", "...", "«", "3.5", "--", "'s")
 
