@@ -12,7 +12,6 @@ import pytest
 from compatibility.interface import FILE, MOST, listing, missing
 from compatibility.make_model import FOLDER, RUNS, install, model_in, parse
 
-from nonproj.errors import ModelError
 from nonproj.model import container
 from nonproj.model.installed import located
 from nonproj.model.model import Model
@@ -103,15 +102,6 @@ def test_lines_of_json_keep_their_keys(release, name, models, tmp_path):
 def test_formats_that_a_release_wrote_are_read():
     assert container.FORMAT in container.READ
     assert min(container.READ) == 7
-
-
-@pytest.mark.parametrize("version", [6, 8])
-def test_other_formats_are_refused_with_a_remedy(version, models, tmp_path):
-    data = Path(model_in(models["1.0"])).read_bytes()
-    path = tmp_path / "other.nonproj"
-    path.write_bytes(data.replace(b'"nonproj":"7"', f'"nonproj":"{version}"'.encode(), 1))
-    with pytest.raises(ModelError, match="train the model again" if version < 7 else "install a newer one"):
-        Model.load(path)
 
 
 def test_a_later_version_reads_all_its_formats(models, monkeypatch, tmp_path):

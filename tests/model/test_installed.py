@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import importlib
 import io
+import os
 import subprocess
 import sys
 import zipfile
 from importlib.metadata import distributions
+from pathlib import Path
 
 import pytest
 from containers import a_model
@@ -26,9 +28,9 @@ def contents(name="danish", version="1.2.0", requires=(), summary='A "test" \\ m
 
 
 def install(wheel, folder):
-    """Install a wheel by pip into a folder."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder)]
-    subprocess.run([*command, str(wheel)], check=True)
+    """Put the files of a wheel where pip puts them."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
 
 
 @pytest.fixture
@@ -47,7 +49,8 @@ def test_pip_installs_a_wheel_whose_model_is_found_by_name(site, tmp_path):
     assert installed() == [] and installed("danish") == []
     wheel = write_wheel(contents(), tmp_path)
     assert wheel.name == "nonproj_model_danish-1.2.0-py3-none-any.whl"
-    install(wheel, site)
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(site)]
+    subprocess.run([*command, str(wheel)], check=True)
     path = site / "nonproj_model_danish" / "danish.nonproj"
     assert installed() == [InstalledModel("danish", "nonproj-model-danish", "1.2.0", path)] == installed("danish")
     assert located("danish") == path and Model.load(located("danish")).labels == ["subj", "æ"]
@@ -85,19 +88,15 @@ def test_a_file_comes_before_a_name_unless_both_exist(site, tmp_path):
     for path in ("./danish", "danish.nonproj", "missing.nonproj", str(tmp_path)):
         assert str(located(path)) == str(type(site)(path))
     assert located(site / "x") == site / "x"
-
-
-def test_a_folder_does_not_hide_an_installed_model(site, tmp_path):
-    install(write_wheel(contents(), tmp_path), site)
-    (tmp_path / "work" / "danish").mkdir()
-    assert located("danish").is_relative_to(site)
+    os.unlink("danish")
+    os.mkdir("danish")
+    assert located("danish").is_relative_to(site), "a folder does not hide it"
 
 
 def test_two_packages_with_one_name_are_an_error(site, tmp_path, monkeypatch):
     install(write_wheel(contents(), tmp_path), site)
     other = tmp_path / "other"
-    write = write_wheel(contents("dansk"), tmp_path)
-    install(write, other)
+    install(write_wheel(contents("dansk"), tmp_path), other)
     (points,) = other.glob("*.dist-info/entry_points.txt")
     points.write_text("[nonproj.models]\ndanish = nonproj_model_dansk\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(other))
@@ -105,19 +104,15 @@ def test_two_packages_with_one_name_are_an_error(site, tmp_path, monkeypatch):
         located("danish")
 
 
-def test_a_damaged_package_is_named(site, tmp_path):
-    install(write_wheel(contents(), tmp_path), site)
-    (site / "nonproj_model_danish" / "danish.nonproj").unlink()
-    with pytest.raises(ModelError, match="the package nonproj-model-danish lacks its file"):
-        located("danish")
-
-
-def test_unknown_names_list_the_known_ones(site, tmp_path):
+def test_damaged_packages_and_unknown_names(site, tmp_path):
     with pytest.raises(ModelError, match=r"klingon: no such file, .* \(none is installed\)"):
         located("klingon")
     install(write_wheel(contents(), tmp_path), site)
     with pytest.raises(ModelError, match=r"\(installed: danish\)"):
         located("klingon")
+    (site / "nonproj_model_danish" / "danish.nonproj").unlink()
+    with pytest.raises(ModelError, match="the package nonproj-model-danish lacks its file"):
+        located("danish")
 
 
 @pytest.fixture
@@ -131,26 +126,25 @@ def own(site, tmp_path):
 
 
 def test_packages_never_change_the_default_silently(own, site, tmp_path, monkeypatch):
-    assert default() == own
-    install(write_wheel(contents(), tmp_path), site)
-    assert default() == own
-    for name in ("greek", "english"):
-        install(write_wheel(contents(name), tmp_path), site)
+    for name in ("danish", "greek", "english"):
         assert default() == own
-    monkeypatch.setenv("NONPROJ_MODEL", "danish")
-    assert default() == site / "nonproj_model_danish" / "danish.nonproj"
-    monkeypatch.setenv("NONPROJ_MODEL", "./x.nonproj")
-    assert str(default()) == "x.nonproj"
-    monkeypatch.setenv("NONPROJ_MODEL", "klingon")
-    with pytest.raises(
-        ModelError, match=r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"
+        install(write_wheel(contents(name), tmp_path), site)
+    assert default() == own
+    for name, path in (
+        ("danish", site / "nonproj_model_danish" / "danish.nonproj"),
+        ("./x.nonproj", Path("x.nonproj")),
     ):
+        monkeypatch.setenv("NONPROJ_MODEL", name)
+        assert default() == path
+    monkeypatch.setenv("NONPROJ_MODEL", "klingon")
+    unknown = r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"
+    with pytest.raises(ModelError, match=unknown):
         default()
-
-
-def test_without_a_model_of_its_own_nonproj_guesses_none(site, tmp_path):
-    install(write_wheel(contents(), tmp_path), site)
-    with pytest.raises(ModelError, match=r"no model is named, and .* set NONPROJ_MODEL \(installed: danish\)"):
+    monkeypatch.delenv("NONPROJ_MODEL")
+    own.unlink()
+    with pytest.raises(
+        ModelError, match=r"no model is named, and .* set NONPROJ_MODEL \(installed: danish, english, greek\)"
+    ):
         default()
 
 
