@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import shutil
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +27,17 @@ def imported(*names: str) -> Iterator[list[ModuleType]]:
         sys.path.remove(str(SCRIPTS))
         for path in SCRIPTS.glob("*.py"):
             sys.modules.pop(path.stem, None)
+
+
+def archive_of(path: Path, top: str, members: dict[str, bytes]) -> Path:
+    """Write a tar archive as GitHub makes it: everything in one folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
 
 
 def make_files(folder: Path, model: Path) -> Path:

@@ -1,17 +1,15 @@
 """Fetching and converting treebanks: known bytes, or an error with advice."""
 
 import hashlib
-import io
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import tarfile
 import zipfile
 
 import pytest
-from scripts import SCRIPTS, imported
+from scripts import SCRIPTS, archive_of, imported
 
 EMPTY = hashlib.sha256(b"").hexdigest()
 
@@ -23,15 +21,16 @@ def scripts():
         yield dict(zip(("ddt", "nltk", "ud", "fetch", "treebanks"), modules, strict=True))
 
 
-def run(*arguments, **variables):
-    environment = {key: value for key, value in os.environ.items() if key != "NONPROJ_TREEBANKS"} | variables
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
-    )
+@pytest.fixture
+def run(scripts, capsys, monkeypatch):
+    """Run the program of a module; return its exit code and what it writes."""
+    monkeypatch.delenv("NONPROJ_TREEBANKS", raising=False)
 
+    def run_main(module, *arguments):
+        capsys.readouterr()
+        return scripts[module].main([str(argument) for argument in arguments]), *capsys.readouterr()
 
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return run_main
 
 
 # The Danish Dependency Treebank
@@ -71,23 +70,41 @@ def test_sentences_end_where_no_edge_passes(scripts):
     assert list(scripts["ddt"].cut([])) == []
 
 
-def test_danish_sources_that_are_none(tmp_path):
-    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
-    (tmp_path / "dk").mkdir()
-    for source, message in (
-        ("a.tar.gz", "not a readable tar archive"),
-        ("none.tar.gz", "not a readable tar archive"),
-        ("dk", "holds no files named like 0001-dk.tag"),
+@pytest.mark.parametrize(
+    ("module", "words", "message"),
+    [
+        ("ddt", ["a.tar.gz"], "a.tar.gz: not a readable tar archive"),
+        ("ddt", ["none.tar.gz"], "none.tar.gz: not a readable tar archive"),
+        ("ddt", ["empty"], "empty: holds no files named like 0001-dk.tag"),
+        ("ddt", ["dk"], "dk: 0001-dk.tag is not a DTAG file"),
+        ("nltk", ["english-wsj", "a.zip"], "a.zip: not a readable zip archive"),
+        ("nltk", ["basque", "b.zip"], "eus.train and eus.test expected, only eus.train found"),
+        ("nltk", ["english-wsj", "c.zip"], "c.zip: holds no files named like wsj_"),
+        ("nltk", ["english-wsj", "d.zip"], "wsj_0001.dp: three columns expected in 'a b'"),
+        ("ud", ["greek", "a.tar.gz"], "a.tar.gz: not a readable tar archive"),
+        ("ud", ["greek", "b.tar.gz"], "b.tar.gz: holds no file el_gdt-ud-test.conllu; an archive of"),
+        ("ud", ["english-ewt", "c.tar.gz"], "holds no file not-to-release/sources/email/none.xml.conllu"),
+    ],
+)
+def test_sources_that_are_none(run, tmp_path, monkeypatch, module, words, message):
+    monkeypatch.chdir(tmp_path)
+    for name, data in (
+        ("a.tar.gz", b"x" * 600),
+        ("a.zip", b"PK"),
+        ("dk/0001-dk.tag", b'<W msd="QQZ" in="x:y">x</W>\n'),
     ):
-        result = run(SCRIPTS / "convert_ddt.py", tmp_path / source, "--out", tmp_path / "out")
-        assert result.returncode == 2 and result.stderr.startswith(f"convert_ddt: {tmp_path / source}: {message}")
-        assert result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
-
-
-def test_a_damaged_danish_text_is_named(scripts, tmp_path):
-    (tmp_path / "0001-dk.tag").write_text('<W lemma="x" msd="QQZ" in="x:subj">x</W>\n')
-    with pytest.raises(scripts["treebanks"].TreebankError, match=r"0001-dk\.tag is not a DTAG file"):
-        scripts["ddt"].convert(tmp_path)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "empty").mkdir()
+    zipped(tmp_path / "b.zip", eus_dot_train="")
+    zipped(tmp_path / "c.zip", x="y")
+    zipped(tmp_path / "d.zip", wsj_0001_dot_dp="a b\n")
+    archive_of(tmp_path / "b.tar.gz", "b", {"el_gdt-ud-train.conllu": b"1"})
+    archive_of(tmp_path / "c.tar.gz", "c", {"not-to-release/file-lists/files.train": b"email/none.xml.conllu\n"})
+    code, output, error = run(module, *words, "--out", "out")
+    assert (code, output, error.count("\n")) == (2, "", 1)
+    assert error.startswith(f"convert_{module}: {words[-1]}: ") and message in error
+    assert not (tmp_path / "out").exists()
 
 
 # Basque and English
@@ -124,32 +141,7 @@ def test_english_gets_its_columns(scripts, tmp_path, treebanks):
     assert [data.decode() for data in scripts["nltk"].convert_english(source)] == expected
 
 
-def test_sources_of_nltk_that_are_none(scripts, tmp_path):
-    error = scripts["treebanks"].TreebankError
-    (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(error, match="a.zip: not a readable zip archive"):
-        scripts["nltk"].convert_basque(tmp_path / "a.zip")
-    with pytest.raises(error, match=r"eus.train and eus.test expected, only eus.train found"):
-        scripts["nltk"].convert_basque(zipped(tmp_path / "b.zip", eus_dot_train=""))
-    with pytest.raises(error, match="c.zip: holds no files named like wsj_"):
-        scripts["nltk"].convert_english(zipped(tmp_path / "c.zip", x="y"))
-    with pytest.raises(error, match=r"wsj_0001\.dp: three columns expected in 'a b'"):
-        scripts["nltk"].convert_english(zipped(tmp_path / "d.zip", wsj_0001_dot_dp="a b\n"))
-    result = run(SCRIPTS / "convert_nltk.py", "english-wsj", tmp_path / "a.zip", "--out", tmp_path)
-    assert result.returncode == 2 and result.stderr.count("\n") == 1
-
-
 # Universal Dependencies
-
-
-def archive_of(path, top, members):
-    """A tar archive as GitHub makes it: everything in one folder."""
-    with tarfile.open(path, "w:gz") as archive:
-        for name, data in members.items():
-            member = tarfile.TarInfo(f"{top}/{name}")
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return path
 
 
 def ewt_repository(treebanks):
@@ -167,29 +159,13 @@ def ewt_repository(treebanks):
 
 
 @pytest.mark.thorough
-def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
+def test_ewt_is_put_together_from_its_documents(scripts, run, tmp_path, treebanks):
     members = ewt_repository(treebanks)
     assert len(members) == 540 + 318 + 316 + 3 + 2
     source = archive_of(tmp_path / "ewt.tar.gz", "UD_English-EWT-x", members)
-    result = run(SCRIPTS / "convert_ud.py", "english-ewt", source, "--out", tmp_path / "out")
-    assert (result.returncode, result.stderr) == (0, "")
+    assert run("ud", "english-ewt", source, "--out", tmp_path / "out") == (0, "", "")
     for name, _ in scripts["treebanks"].TREEBANKS["english-ewt"].files:
         assert (tmp_path / "out" / pathlib.Path(name).name).read_bytes() == (treebanks / name).read_bytes()
-
-
-def test_archives_that_are_none(scripts, tmp_path):
-    error, convert = scripts["treebanks"].TreebankError, scripts["ud"].CONVERTERS
-    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
-    with pytest.raises(error, match=r"a\.tar\.gz: not a readable tar archive"):
-        convert["greek"](tmp_path / "a.tar.gz")
-    part = archive_of(tmp_path / "b.tar.gz", "b", {"el_gdt-ud-train.conllu": b"1"})
-    with pytest.raises(error, match=r"b\.tar\.gz: holds no file el_gdt-ud-test\.conllu; an archive of"):
-        convert["greek"](part)
-    part = archive_of(tmp_path / "c.tar.gz", "c", {"not-to-release/file-lists/files.train": b"email/none.xml.conllu\n"})
-    with pytest.raises(error, match=r"holds no file not-to-release/sources/email/none\.xml\.conllu"):
-        convert["english-ewt"](part)
-    result = run(SCRIPTS / "convert_ud.py", "greek", tmp_path / "a.tar.gz", "--out", tmp_path / "out")
-    assert result.returncode == 2 and result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
 RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
@@ -233,7 +209,7 @@ def test_a_treebank_of_the_release_may_be_in_a_folder_of_several_names(scripts, 
         scripts["fetch"].locate("tamil", tmp_path / "a")
 
 
-def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, capsys):
+def test_several_folders_are_searched_in_turn(scripts, run, tmp_path, monkeypatch):
     fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
     digests = {"train_digest": EMPTY, "test_digest": EMPTY}
     for language in ("latin", "dutch"):
@@ -246,13 +222,11 @@ def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, ca
     monkeypatch.setenv("NONPROJ_TREEBANKS", both)
     for words in ([], ["--source", both]):
         for language, folder in (("latin", "a b"), ("dutch", "c")):
-            assert fetch.main([language, "--out", str(tmp_path / "out"), "--paths", *words]) == 0
-            assert capsys.readouterr().out.splitlines() == [
-                str(tmp_path / folder / name) for name, _ in table[language].files
-            ]
+            paths = "".join(f"{tmp_path / folder / name}\n" for name, _ in table[language].files)
+            assert run("fetch", language, "--out", tmp_path / "out", "--paths", *words)[:2] == (0, paths)
     missing = f"{tmp_path}{os.pathsep}{tmp_path / 'no'}"
-    assert fetch.main(["latin", "--out", str(tmp_path / "out"), "--source", missing]) == 2
-    assert capsys.readouterr().err.splitlines()[1:] == [f"fetch latin: {tmp_path / 'no'}: no such folder"]
+    code, _, error = run("fetch", "latin", "--out", tmp_path / "out", "--source", missing)
+    assert (code, error.splitlines()[1:]) == (2, [f"fetch latin: {tmp_path / 'no'}: no such folder"])
     monkeypatch.delenv("NONPROJ_TREEBANKS")
     assert [folder.name for folder in fetch.treebank_folders(None)] == ["treebanks", "ud"]
 
@@ -263,13 +237,14 @@ def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, ca
 @pytest.mark.parametrize(
     "language", ["english", *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS[:-1])]
 )
-def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
+def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts, run, monkeypatch):
     """English is the web treebank, whose files have labels."""
     own = scripts["treebanks"].TREEBANKS[{"english": "english-ewt"}.get(language, language)]
-    quiet = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--source", treebanks)
-    assert (quiet.returncode, quiet.stdout, quiet.stderr.count("\n")) == (0, "", 1) and own.title in quiet.stderr
-    told = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--paths", NONPROJ_TREEBANKS=str(treebanks))
-    assert (told.returncode, told.stdout.splitlines()) == (0, [str(treebanks / name) for name, _ in own.files])
+    code, output, error = run("fetch", language, "--out", tmp_path / "out", "--source", treebanks)
+    assert (code, output, error.count("\n")) == (0, "", 1) and own.title in error
+    monkeypatch.setenv("NONPROJ_TREEBANKS", str(treebanks))
+    code, output, _ = run("fetch", language, "--out", tmp_path / "out", "--paths")
+    assert (code, output.splitlines()) == (0, [str(treebanks / name) for name, _ in own.files])
     assert not (tmp_path / "out").exists()
 
 
@@ -295,15 +270,12 @@ def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeyp
     assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
 
 
-def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, capsys):
-    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
-    missing = (tmp_path / "none.zip").as_uri()
+def test_downloads_that_fail_say_what_to_do(scripts, run, tmp_path, monkeypatch):
+    table, missing = scripts["treebanks"].TREEBANKS, (tmp_path / "none.zip").as_uri()
     monkeypatch.setitem(table, "basque", table["basque"]._replace(sources=(missing,)))
-    assert fetch.main(["basque", "--out", str(tmp_path / "out"), "--source", str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    last = told.err.splitlines()[-1]
-    assert last.startswith(f"fetch basque: {missing} cannot be downloaded (")
+    code, output, error = run("fetch", "basque", "--out", tmp_path / "out", "--source", tmp_path)
+    last = error.splitlines()[-1]
+    assert (code, output) == (2, "") and last.startswith(f"fetch basque: {missing} cannot be downloaded (")
     first, second = (name for name, _ in table["basque"].files)
     assert last.endswith(
         f"; without a network, name a folder with {first} and {second} (TREEBANKS=FOLDER or --source FOLDER), "
@@ -313,15 +285,15 @@ def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, caps
     assert not (tmp_path / "out").exists()
 
 
-def test_the_wrong_archive_is_refused(scripts, tmp_path, capsys):
+def test_the_wrong_archive_is_refused(run, tmp_path):
     source, missing = zipped(tmp_path / "conll2007.zip", eus_dot_train=b"1", eus_dot_test=b"2"), tmp_path / "no"
     for language, words, told in (
         ("basque", ["--archive", source], "made from conll2007.zip: SHA-256 is "),
         ("dutch", ["--archive", missing], f"fetch dutch: {missing}: no such file or folder\n"),
         ("dutch", ["--source", missing], f"fetch dutch: {missing}: no such folder\n"),
     ):
-        assert scripts["fetch"].main([language, "--out", str(tmp_path / "out"), *map(str, words)]) == 2
-        assert told in capsys.readouterr().err and not (tmp_path / "out").exists()
+        code, _, error = run("fetch", language, "--out", tmp_path / "out", *words)
+        assert code == 2 and told in error and not (tmp_path / "out").exists()
 
 
 def test_turkish_is_split_reproducibly(scripts, tmp_path):
@@ -368,13 +340,13 @@ def test_every_treebank_is_described(scripts):
 
 def test_scripts_need_nothing_but_python(tmp_path):
     """They run before the package is installed: without site packages and from any folder."""
-    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py", "convert_ud.py"):
-        result = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPTS)!r}); "
-             f"sys.argv = [{name!r}, '--help']; runpy.run_path({str(SCRIPTS / name)!r}, run_name='__main__')"],
-            capture_output=True, text=True, cwd=tmp_path, check=False,
-        )  # fmt: skip
-        assert result.returncode == 0 and result.stdout.startswith("usage:"), result.stderr
-    assert "nonproj" not in "".join(
-        line for path in SCRIPTS.glob("*.py") for line in io.StringIO(path.read_text()) if "import" in line
+    code = (
+        f"import sys, runpy; sys.path.insert(0, {str(SCRIPTS)!r}); sys.argv = ['x', '--help']; runpy.run_path({{!r}}, "
     )
+    code += "run_name='__main__')"
+    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py", "convert_ud.py"):
+        command = [sys.executable, "-I", "-S", "-c", code.format(str(SCRIPTS / name))]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert result.returncode == 0 and result.stdout.startswith("usage:"), result.stderr
+    lines = [line for path in SCRIPTS.glob("*.py") for line in path.read_text().splitlines() if "import" in line]
+    assert "nonproj" not in "".join(lines)
