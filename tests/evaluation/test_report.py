@@ -162,11 +162,8 @@ def test_a_long_sentence_takes_linear_time(tmp_path, monkeypatch):
 def test_reliability_is_that_of_its_definition(folder):
     items = list(add_trees(from_files(conll.read("parsed.conllu")), conll.read("gold.conll"), "gold"))
     rows = judged(items).bins(4)
-    known = [
-        (share, item.heads[i - 1] == item.gold.heads[i - 1])
-        for item in items
-        for i, share in enumerate(item.confidence, 1)
-    ]
+    pairs = [pair for item in items for pair in zip(item.confidence, item.heads, item.gold.heads, strict=True)]
+    known = [(share, head == gold) for share, head, gold in pairs]
     for low, (mean, right, count) in zip((0.0, 0.25, 0.5, 0.75), rows, strict=True):
         inside = [pair for pair in known if low <= pair[0] < low + 0.25 or (low == 0.75 and pair[0] == 1.0)]
         assert count == len(inside)

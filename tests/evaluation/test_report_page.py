@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import random
 from pathlib import Path
 
@@ -95,6 +96,11 @@ return [...document.querySelectorAll('#s' + arguments[0] + ' .form')].map((form)
 """
 
 
+def nearest(words: list[dict], x: float) -> int:
+    """Return the number of the word nearest to a place."""
+    return min(enumerate(words, 1), key=lambda pair: abs(pair[1]["x"] - x))[0]
+
+
 def test_trees_are_where_they_should_be(page, folder):
     """Each arc ends nearest to its word and reaches to its head; wrong arcs are above, gold ones below."""
     files = read(folder)
@@ -108,28 +114,22 @@ def test_trees_are_where_they_should_be(page, folder):
         below = {arc["word"]: arc for arc in arcs if "other" in arc["kinds"]}
         assert sorted(above) == list(range(1, len(sentence) + 1)) and sorted(below) == wrong
         seen += len(wrong)
-        for side, tree in ((above, sentence), (below, gold)):
-            for word, arc in side.items():
-                assert arc["head"] == tree.tree[word]
-                nearest = min(range(len(words)), key=lambda i: abs(words[i]["x"] - arc["tip"]))
-                assert nearest == word - 1
-                assert (arc["middle"] < words[0]["y"]) == (side is above)
-                if arc["head"]:
-                    other = arc["right"] if abs(arc["left"] - arc["tip"]) < 9 else arc["left"]
-                    nearest = min(range(len(words)), key=lambda i: abs(words[i]["x"] - other))
-                    assert nearest == arc["head"] - 1
+        for word, arc in [*above.items(), *below.items()]:
+            tree = sentence if arc is above[word] else gold
+            assert arc["head"] == tree.tree[word] and nearest(words, arc["tip"]) == word
+            assert (arc["middle"] < words[0]["y"]) == (tree is sentence)
+            other = arc["right"] if abs(arc["left"] - arc["tip"]) < 9 else arc["left"]
+            assert arc["head"] in (0, nearest(words, other))
         assert [("wrong" in above[i]["kinds"]) for i in above] == [sentence.tree[i] != gold.tree[i] for i in above]
     assert seen > 0
 
 
 def test_labels_do_not_overlap_in_the_browser(page):
-    boxes = page.execute_script(
-        "return [...document.querySelectorAll('#s2 text.label')].map((t) => { const b = t.getBoundingClientRect();"
-        "return [b.left, b.right, (b.top + b.bottom) / 2]; })"
-    )
+    script = "return [...document.querySelectorAll('#s2 text.label')].map((t) => { const b = t.getBoundingClientRect();"
+    boxes = page.execute_script(f"{script} return [b.left, b.right, (b.top + b.bottom) / 2]; }})")
     assert len(boxes) >= 4
-    for i, (a, b, y) in enumerate(boxes):
-        assert not any(abs(y - y2) < 12 and a < d and c < b for c, d, y2 in boxes[:i])
+    for (a, b, y), (c, d, y2) in itertools.combinations(boxes, 2):
+        assert abs(y - y2) >= 12 or b <= c or d <= a
 
 
 def test_the_script_and_the_library_agree_on_levels(page):
@@ -143,15 +143,12 @@ def test_the_script_and_the_library_agree_on_levels(page):
 
 
 def test_sentences_are_drawn_when_they_come_into_view(page):
-    def drawn() -> int:
-        return page.execute_script("return document.querySelectorAll('article svg.tree').length")
-
+    drawn = "return document.querySelectorAll('article svg.tree').length"
     assert len(shown(page)) == COUNT
-    before = drawn()
-    assert 2 <= before < 20
+    assert 2 <= page.execute_script(drawn) < 20
     page.execute_script("document.getElementById('s200').scrollIntoView()")
     WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s200 svg"))
-    assert drawn() < 60
+    assert page.execute_script(drawn) < 60
     top = "return [...document.querySelectorAll('article')].slice(0, 3).map((a) => a.getBoundingClientRect().height)"
     assert all(height > 100 for height in page.execute_script(top))
 
@@ -271,22 +268,22 @@ def test_keys(page):
     assert page.find_element(By.ID, "list").is_displayed()
 
 
-GROUND = "return getComputedStyle(document.body).backgroundColor"
-
-
 def test_light_and_dark(page):
-    light = page.execute_script(GROUND)
+    def ground() -> str:
+        return page.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+    light, dark = "rgb(245, 246, 248)", "rgb(15, 18, 22)"
+    assert ground() == light
     prefer(page, "dark")
-    dark = page.execute_script(GROUND)
-    assert light == "rgb(245, 246, 248)" and dark == "rgb(15, 18, 22)"
+    assert ground() == dark
     press(page, "t")
-    assert page.execute_script(GROUND) == light
+    assert ground() == light
     page.refresh()
-    assert page.execute_script(GROUND) == light, "the choice is kept"
+    assert ground() == light, "the choice is kept"
     press(page, "tt")
-    assert page.execute_script(GROUND) == dark
+    assert ground() == dark
     prefer(page, "light")
-    assert page.execute_script(GROUND) == light, "as the system again"
+    assert ground() == light, "as the system again"
 
 
 def test_printing_draws_all_sentences_that_are_shown(page):
