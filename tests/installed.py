@@ -23,9 +23,9 @@ BESIDE = ("README.md", "LICENSE", "CHANGELOG.md", "Makefile", "tests/toy.py", "c
 
 
 def data_files() -> set[str]:
-    """Return the data files of the package, as they are named in a wheel."""
+    """Return the data files of the package, without those for checks of types, as they are named in a wheel."""
     found = {path for path in (ROOT / "nonproj").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    names = {path.relative_to(ROOT).as_posix() for path in found}
+    names = {path.relative_to(ROOT).as_posix() for path in found if not path.name.endswith((".d.ts", "tsconfig.json"))}
     return names | {f"nonproj/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "features").rglob("*.yaml")}
 
 

@@ -30,9 +30,7 @@ def parsed(text: str):
 @pytest.mark.parametrize("seed", seeds(40))
 def test_tables_equal_the_definitions(seed):
     texts = analyses(seed)
-    gold, *systems = map(parsed, texts)
-    kept = {"Case", "Number"}
-    known = set("abA")
+    (gold, *systems), kept, known = map(parsed, texts), {"Case", "Number"}, set("abA")
     errors = text_errors(gold, systems, known, kept)
     tables, expected = errors["tables"], naive.read(texts[0])
     words = naive.flat(expected)
@@ -149,20 +147,19 @@ def files(tmp_path) -> list[str]:
 
 def test_the_command(files, capsys):
     gold, a, b, train = files
+
+    def output(*words: str) -> str:
+        assert main(["evaluate", "--ud", gold, *words]) == 0
+        return capsys.readouterr().out
+
     expected = text_errors(parsed(GOLD), [parsed(SYSTEM)], {"vin"}, universal_features())
-    assert main(["evaluate", "--ud", "--errors", gold, a, "--train", train, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(output(a, "--errors", "--train", train, "--json"))
     assert result["errors"] == expected and result["system"]["scores"]["Words"]["gold"] == 5
-    assert main(["evaluate", "--ud", "--errors", gold, a, "--train", train]) == 0
-    text = capsys.readouterr().out
-    assert main(["evaluate", "--ud", gold, a]) == 0
-    assert text == capsys.readouterr().out + text_error_report(expected)
-    assert main(["evaluate", "--ud", "--errors", gold, a, b, "--json"]) == 0
-    both = json.loads(capsys.readouterr().out)["errors"]
+    assert output(a, "--errors", "--train", train) == output(a) + text_error_report(expected)
+    both = json.loads(output(a, b, "--errors", "--json"))["errors"]
     assert both == text_errors(parsed(GOLD), [parsed(SYSTEM), parsed(GOLD)], None, universal_features())
     assert all(row["counts"][1] == 0 for row in both["tables"]["cause"])
-    assert main(["evaluate", "--ud", "--errors", gold, a, b]) == 0
-    assert "UPOS A    UPOS B" in capsys.readouterr().out
+    assert "UPOS A    UPOS B" in output(a, b, "--errors")
 
 
 def test_a_pipe_is_read_once(files, capsys):
