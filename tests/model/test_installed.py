@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import io
-import os
 import subprocess
 import sys
 import zipfile
@@ -62,13 +60,13 @@ def test_pip_installs_a_wheel_whose_model_is_found_by_name(site, tmp_path):
 
 
 def test_the_same_model_makes_the_same_wheel(tmp_path):
-    one = write_wheel(contents(), tmp_path).read_bytes()
+    wheel = write_wheel(contents(), tmp_path)
+    one = wheel.read_bytes()
     assert write_wheel(contents(), tmp_path).read_bytes() == one
-    with zipfile.ZipFile(io.BytesIO(one)) as archive:
+    with zipfile.ZipFile(wheel) as archive:
         assert archive.testzip() is None
-        names = archive.namelist()
         record = archive.read("nonproj_model_danish-1.2.0.dist-info/RECORD").decode().splitlines()
-    assert [line.partition(",")[0] for line in record] == names
+        assert [line.partition(",")[0] for line in record] == archive.namelist()
 
 
 def test_requirements_reach_pip(site, tmp_path):
@@ -79,17 +77,15 @@ def test_requirements_reach_pip(site, tmp_path):
 
 
 def test_a_file_comes_before_a_name_unless_both_exist(site, tmp_path):
-    with open("danish", "w", encoding="utf-8") as stream:
-        stream.write("no model")
+    Path("danish").write_text("no model", encoding="utf-8")
     assert str(located("danish")) == "danish"
     install(write_wheel(contents(), tmp_path), site)
     with pytest.raises(ModelError, match=r"danish: both a file and an installed model; \./danish is the file"):
         located("danish")
-    for path in ("./danish", "danish.nonproj", "missing.nonproj", str(tmp_path)):
-        assert str(located(path)) == str(type(site)(path))
-    assert located(site / "x") == site / "x"
-    os.unlink("danish")
-    os.mkdir("danish")
+    for path in ("./danish", "danish.nonproj", "missing.nonproj", str(tmp_path), site / "x"):
+        assert located(path) == Path(path)
+    Path("danish").unlink()
+    Path("danish").mkdir()
     assert located("danish").is_relative_to(site), "a folder does not hide it"
 
 
@@ -169,11 +165,10 @@ def test_own_models_come_after_packages(own, site, tmp_path):
     assert [each.package for each in installed()] == ["nonproj", "nonproj-model-english"]
 
 
-@pytest.mark.parametrize("name", ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"])
-def test_what_is_not_a_name(name):
-    assert not is_name(name)
+NO_NAMES = ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"]
+NO_VERSIONS = ["", "v1", "1.0-2", "1..0", "1.0\n", "1/2", "latest", "1.0+Ab"]
 
 
-@pytest.mark.parametrize("version", ["", "v1", "1.0-2", "1..0", "1.0\n", "1/2", "latest", "1.0+Ab"])
-def test_what_is_not_a_version(version):
-    assert not is_version(version)
+@pytest.mark.parametrize(("test", "text"), [*((is_name, x) for x in NO_NAMES), *((is_version, x) for x in NO_VERSIONS)])
+def test_what_is_no_name_or_version(test, text):
+    assert not test(text)
