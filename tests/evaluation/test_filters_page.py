@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from browsing import found, open_report, shown
-from shown import write_report
+from shown import COUNT, write_report
 
 from nonproj.cli.main import main
 from nonproj.io import conll
@@ -19,26 +19,10 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support import expected_conditions  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
-COUNT = 300
 
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A folder with three files of 300 sentences and their report."""
-    return write_report(tmp_path_factory.mktemp("report"), COUNT)
-
-
-@pytest.fixture
-def page(browser, folder):
-    """The report; in the end there must not be any message in the console."""
-    open_report(browser, folder)
-    yield browser
-    assert browser.get_log("browser") == []
-
-
-def test_words(page, folder):
+def test_words(page, report):
     """In any case, side by side; the first word is marked and counted."""
-    sentences = list(conll.read(folder / "parsed.conllu"))
+    sentences = list(conll.read(report / "parsed.conllu"))
     form = sentences[4].forms[0]
     words = [(n, i) for n, each in enumerate(sentences, 1) for i, row in enumerate(each.rows, 1) if row[1] == form]
     numbers = sorted({n for n, _ in words})
@@ -55,8 +39,8 @@ def test_words(page, folder):
     assert len(shown(page)) == COUNT and page.find_element(By.ID, "text").get_attribute("value") == ""
 
 
-def test_links_restore_the_view(page, folder):
-    form = next(conll.read(folder / "parsed.conllu")).forms[0]
+def test_links_restore_the_view(page, report):
+    form = next(conll.read(report / "parsed.conllu")).forms[0]
     found(page, form)
     Select(page.find_element(By.ID, "differs")).select_by_value("any")
     Select(page.find_element(By.ID, "sort")).select_by_value("confident")
@@ -76,7 +60,7 @@ def test_links_restore_the_view(page, folder):
     page.execute_script("location.hash = '#tag=PART'")
     WebDriverWait(page, 10).until(lambda page: len(shown(page)) > len(numbers))
     assert page.find_element(By.ID, "tag").get_attribute("value") == "PART"
-    open_report(page, folder, "#s17")
+    open_report(page, report, "#s17")
     places = "return ['header', '#s17 h2'].map((name) => document.querySelector(name).getBoundingClientRect())"
     header, title = page.execute_script(places)
     assert header["bottom"] <= title["top"] < header["bottom"] + 60
@@ -86,13 +70,13 @@ def test_links_restore_the_view(page, folder):
 @pytest.mark.parametrize(
     "fragment", ["#differs=%7B(((", "#pair=9&sort=no&only=x,y&label=zz&tag=%00&s=99999", "#%FF", "#s0", "#text=++"]
 )
-def test_damaged_links(fragment, browser, folder):
-    open_report(browser, folder, fragment)
+def test_damaged_links(fragment, browser, report):
+    open_report(browser, report, fragment)
     assert len(shown(browser)) == COUNT
     assert browser.get_log("browser") == []
 
 
-def test_the_sentence_as_text(page, folder):
+def test_the_sentence_as_text(page, report):
     assert page.find_element(By.CSS_SELECTOR, "#s1 .plain p").text == page.execute_script(
         "return sentences[0].w.join(' ')"
     )
@@ -216,10 +200,10 @@ def test_the_course_of_the_bound(browser, tmp_path):
     assert browser.get_log("browser") == []
 
 
-def test_a_phone(browser, tmp_path, folder):
+def test_a_phone(browser, tmp_path, report):
     browser.set_window_size(390, 800)
     try:
-        open_report(browser, folder, "#tag=NOUN&differs=any&label=obj")
+        open_report(browser, report, "#tag=NOUN&differs=any&label=obj")
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     finally:
         browser.set_window_size(1200, 900)

@@ -8,9 +8,9 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import expose, shown, wait_for_trees
+from browsing import open_report, prefer, shown
 from judged import random_tree
-from shown import write_report
+from shown import COUNT
 
 from nonproj.cli.main import main
 from nonproj.evaluation.certificates import covered
@@ -24,35 +24,6 @@ pytest.importorskip("selenium")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
-
-COUNT = 300
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A folder with three files of 300 sentences and their report."""
-    folder = tmp_path_factory.mktemp("report")
-    write_report(folder, COUNT, "--other", str(folder / "other.conllu"))
-    expose(folder / "report.html", "arcLevels")
-    return folder
-
-
-@pytest.fixture
-def page(browser, folder):
-    """The report, opened anew in light colours; in the end there must not be any message in the console."""
-    prefer(browser, "light")
-    browser.get(f"file://{folder / 'report.html'}")
-    browser.execute_script("localStorage.clear()")
-    browser.refresh()
-    wait_for_trees(browser)
-    yield browser
-    assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
-
-
-def prefer(browser, scheme: str) -> None:
-    """Emulate a system with light or dark colours."""
-    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
 
 
 def texts(element, selector: str) -> list[str]:
@@ -101,9 +72,9 @@ def nearest(words: list[dict], x: float) -> int:
     return min(enumerate(words, 1), key=lambda pair: abs(pair[1]["x"] - x))[0]
 
 
-def test_trees_are_where_they_should_be(page, folder):
+def test_trees_are_where_they_should_be(page, report):
     """Each arc ends nearest to its word and reaches to its head; wrong arcs are above, gold ones below."""
-    files = read(folder)
+    files = read(report)
     seen = 0
     for number in (1, 2, 3):
         sentence, gold = files[0][number - 1], files[2][number - 1]
@@ -153,8 +124,8 @@ def test_sentences_are_drawn_when_they_come_into_view(page):
     assert all(height > 100 for height in page.execute_script(top))
 
 
-def test_filters_show_what_they_say(page, folder):
-    files = read(folder)
+def test_filters_show_what_they_say(page, report):
+    files = read(report)
     pairs = list(zip(files[0], files[2], strict=True))
 
     def check(test, **chosen) -> None:
@@ -183,8 +154,8 @@ def test_filters_show_what_they_say(page, folder):
         page.find_element(By.ID, name).click()
 
 
-def test_orders(page, folder):
-    files = read(folder)
+def test_orders(page, report):
+    files = read(report)
 
     def confidence(n: int, words) -> list[float]:
         rows = files[0][n - 1].rows
@@ -214,10 +185,10 @@ def test_orders(page, folder):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_a_certificate_rests_on(page, folder, scheme):
+def test_what_a_certificate_rests_on(page, report, scheme):
     """By keyboard and by mouse; over which arcs it holds is said without opening it."""
     prefer(page, scheme)
-    files, ground = read(folder)[0], {"light": "rgba(255, 255, 255, 1)", "dark": "rgba(21, 24, 29, 1)"}[scheme]
+    files, ground = read(report)[0], {"light": "rgba(255, 255, 255, 1)", "dark": "rgba(21, 24, 29, 1)"}[scheme]
     found = [read_statistics(sentence) for sentence in files]
     chosen = [next(n for n, each in enumerate(found) if each["certified"] is kind) for kind in (True, False)]
     for n, numbers in ((n, found[n]) for n in chosen):
@@ -295,8 +266,8 @@ def test_printing_draws_all_sentences_that_are_shown(page):
     assert page.execute_script("return document.querySelectorAll('article svg.tree').length") == count
 
 
-def test_other_pairs_of_trees(page, folder):
-    files = read(folder)
+def test_other_pairs_of_trees(page, report):
+    files = read(report)
     Select(page.find_element(By.ID, "pair")).select_by_visible_text("other.conllu / gold")
     wrong = [i for i in range(1, len(files[1][0]) + 1) if differences(files[1][0], files[2][0], i)]
     WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
@@ -307,14 +278,14 @@ def test_other_pairs_of_trees(page, folder):
     assert shown(page) == [n for n, (a, b) in pairs if any(differences(a, b, i) for i in range(1, len(a) + 1))]
 
 
-def test_analysis_leads_to_sentences(page, folder):
+def test_analysis_leads_to_sentences(page, report):
     page.find_element(By.ID, "tab-analysis").click()
     titles = texts(page, ".table h3")
     assert titles[0] == "Scores" and "Confused labels" in titles and "By crossing" in titles
     row = next(row for row in page.find_elements(By.CSS_SELECTOR, ".table tr") if row.text.startswith("acl"))
     row.find_element(By.TAG_NAME, "button").click()
     assert page.find_element(By.ID, "differs").get_attribute("value") == "any"
-    files = read(folder)
+    files = read(report)
     pairs = enumerate(zip(files[0], files[2], strict=True), 1)
     expected = [
         n
@@ -342,9 +313,7 @@ def test_hostile_strings_are_text(browser, tmp_path):
         (tmp_path / f"{name}.conllu").write_text(f"# sent_id = {nasty[1]}{nasty[4]}\n{text}\n", "utf-8", newline="")
     files = [str(tmp_path / "<i>a.conllu"), "--gold", str(tmp_path / "b.conllu")]
     assert main(["show", *files, "-o", str(tmp_path / "report.html")]) == 0
-    expose(tmp_path / "report.html", "visible")
-    browser.get(f"file://{tmp_path / 'report.html'}")
-    WebDriverWait(browser, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 .form"))
+    open_report(browser, tmp_path)
     assert texts(browser, "#s1 .form") == [*nasty[:4], visible(nasty[4])]
     browser.find_elements(By.CSS_SELECTOR, "#s1 .word")[-1].click()
     script = """
