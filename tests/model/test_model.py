@@ -6,6 +6,7 @@ import errno
 import os
 import time
 import tracemalloc
+from unittest import mock
 
 import numba
 import numpy as np
@@ -68,11 +69,8 @@ def test_arrays_have_the_types_that_kernels_are_compiled_for(tmp_path, mapped):
     fresh = np.zeros(4, np.float32)
     for model in (Model.load(path, mmap=mapped), Model.from_bytes(content)):
         for array in model.weights.values():
-            assert type(array) is np.ndarray
-            assert array.flags.writeable
-            assert array.flags.c_contiguous
-            assert array.flags.aligned
-            assert numba.typeof(array) == numba.typeof(fresh)
+            assert type(array) is np.ndarray and numba.typeof(array) == numba.typeof(fresh)
+            assert array.flags.writeable and array.flags.c_contiguous and array.flags.aligned
             array[:] = 3.0
     assert path.read_bytes() == content
     assert Model.load(path, verified=True).weights["parser"][0] != 3.0
@@ -125,23 +123,17 @@ def test_a_loaded_model_survives_replacement_of_its_file(tmp_path):
 
 
 def test_failed_saving_leaves_the_folder_unchanged(tmp_path, monkeypatch):
-    path = tmp_path / "a.nonproj"
-    a_model().save(path)
+    path, model = tmp_path / "a.nonproj", a_model()
+    model.save(path)
     content = path.read_bytes()
-
-    def full(descriptor):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(FileError, match="a.nonproj: cannot be written: no space left on device"):
-        a_model({"parser": np.zeros(2048, np.float32)}).save(path)
-    monkeypatch.undo()
-    model = a_model()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+        with pytest.raises(FileError, match="a.nonproj: cannot be written: no space left on device"):
+            a_model({"parser": np.zeros(2048, np.float32)}).save(path)
     model.meta["bad"] = object()
     with pytest.raises(TypeError):
         model.save(path)
-    assert os.listdir(tmp_path) == ["a.nonproj"]
-    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["a.nonproj"] and path.read_bytes() == content
     for wrong in (tmp_path, tmp_path / "none" / "a.nonproj"):
         with pytest.raises(FileError, match="cannot be written: "):
             a_model().save(wrong)
