@@ -196,9 +196,8 @@ def ci(folder: Path, **environment: str) -> subprocess.CompletedProcess:
     """Run .ci/run of a copy, with the folder's own make."""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if name != "BASE"} | {"PATH": path} | environment
-    return subprocess.run(
-        [folder / ".ci" / "run", "JOBS=3"], env=environment, cwd="/", capture_output=True, text=True, check=False
-    )
+    options = {"env": environment, "cwd": "/", "capture_output": True, "text": True, "check": False}
+    return subprocess.run([folder / ".ci" / "run", "JOBS=3"], **options)
 
 
 KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/one_tree.py"]
@@ -246,45 +245,33 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
-def test_continuous_integration_runs_the_tests_of_what_has_changed(tmp_path):
-    def made(**environment: str) -> set[str]:
-        found = set(re.findall(r"^did (\S+)", ci(tmp_path, **environment).stdout, re.MULTILINE))
-        assert set(TARGETS) - CHANGED <= found
-        return found & {"test-research", "test-packaging"}
+def test_continuous_integration_makes_what_has_changed(tmp_path):
+    """The tests of folders, and bounds checks of the packages with modules of kernels that have changed."""
 
-    copy_ci(tmp_path, "echo did $@")
-    assert made() == {"test-research", "test-packaging"}
-    for name in ("tests", "research"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "new.py").touch()
-        commit(tmp_path)
-        assert made() == {"test-research"} & {f"test-{name}"}
-    (tmp_path / "tests" / "more.py").touch()
-    commit(tmp_path)
-    assert made() == set() and made(BASE="HEAD~2") == {"test-research"}
-    assert made(BASE="nowhere") == {"test-research", "test-packaging"}
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
-def test_bounds_are_checked_where_modules_with_kernels_have_changed(tmp_path):
-    def made(**environment: str) -> list[str]:
+    def made(**environment: str) -> dict[str, str]:
         result = ci(tmp_path, **environment)
-        assert result.returncode == 0
-        return sorted(re.findall(r"^did (\S+bounds) .*: (.*)$", result.stdout, re.MULTILINE))
+        found = dict(re.findall(r"^did (\S+) .*: (.*)$", result.stdout, re.MULTILINE))
+        assert result.returncode == 0 and set(TARGETS) - CHANGED <= found.keys()
+        return {name: found[name] if name.endswith("bounds") else "" for name in CHANGED & found.keys()}
 
     copy_ci(tmp_path, 'echo "did $@: $BOUNDS"')
-    everything = [("test-bounds", "dual trees"), ("test-systems-bounds", "dual trees")]
-    assert made() == made(BASE="nowhere") == everything and made(BASE="HEAD") == []
-    for name, bounds in [
-        ("nonproj/parts/base.py", []),
-        ("nonproj/trees/projective.py", [("test-bounds", "trees")]),
-        ("systems/nonproj_systems/tsp/one_tree.py", [("test-systems-bounds", "")]),
-        ("nonproj/types.py", everything),
+    folders = {"test-research": "", "test-packaging": ""}
+    kernels = {"test-bounds": "dual trees", "test-systems-bounds": "dual trees"}
+    assert made() == made(BASE="nowhere") == folders | kernels and made(BASE="HEAD") == {}
+    for name, expected in [
+        ("tests/new.py", {}),
+        ("research/new.py", {"test-research": ""}),
+        ("nonproj/parts/base.py", {}),
+        ("nonproj/trees/projective.py", {"test-bounds": "trees"}),
+        ("systems/nonproj_systems/tsp/one_tree.py", {"test-systems-bounds": ""}),
+        ("nonproj/types.py", kernels),
     ]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         with open(tmp_path / name, "a", encoding="utf-8") as stream:
             stream.write("# changed\n")
         commit(tmp_path)
-        assert made() == bounds, name
+        assert made() == expected, name
+    assert made(BASE="HEAD~5") == {"test-research": ""} | kernels
 
 
 def test_bounds_are_checked_by_the_tests_of_the_packages_named():
