@@ -17,7 +17,8 @@ from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.card import calibration_of_test, model_card
 from nonproj.model.model import Model
 
-SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16", "--set", "tagger.epochs=1"]
+SMALL = [f"--set={name}.bits=16" for name in ("features", "pruner", "labeler")]
+SMALL += [f"--set={name}=1" for name in ("tagger.epochs", "tagger.restarts", "tagger.network_epochs", "network.epochs")]
 
 
 @pytest.fixture(scope="module")
