@@ -107,44 +107,42 @@ def test_the_text_of_an_odd_file(browser, tmp_path):
     assert found(browser, "שלום עולם") == [3] and found(browser, "di EL ,") == [2]
 
 
-def wide_report(tmp_path, n: int, form: str = "ord") -> None:
-    """Write a report of one long sentence."""
+def wide_tree(browser, folder, n: int, form: str = "ord"):
+    """Open a report of one long sentence; return its button, what scrolls, and whether the tree fits in."""
     rows = [f"{i}\t{form}{i}\t_\tX\t_\t_\t{max(0, i - 1 - i % 3) if i > 1 else 0}\tdep\t_\t_" for i in range(1, n + 1)]
-    (tmp_path / "wide.conllu").write_text("\n".join(rows) + "\n\n", encoding="utf-8")
-    assert main(["show", str(tmp_path / "wide.conllu"), "-o", str(tmp_path / "report.html")]) == 0
-
-
-@pytest.mark.parametrize(("form", "words", "direction"), [("ord", 30, 1), ("שלום", 24, -1)])
-def test_trees_wider_than_the_window(form, words, direction, browser, tmp_path):
-    wide_report(tmp_path, words, form)
-    open_report(browser, tmp_path)
+    (folder / "wide.conllu").write_text("\n".join(rows) + "\n\n", encoding="utf-8")
+    assert main(["show", str(folder / "wide.conllu"), "-o", str(folder / "report.html")]) == 0
+    open_report(browser, folder)
     shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
     button = WebDriverWait(browser, 10).until(shown)
     scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
-    assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
-    assert "more-" not in scroll.get_attribute("class") and "full size" in button.text
+    return (
+        button,
+        scroll,
+        lambda: browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll),
+    )
+
+
+@pytest.mark.parametrize(("form", "words"), [("ord", 30), ("שלום", 24)])
+def test_trees_wider_than_the_window(form, words, browser, tmp_path):
+    button, scroll, fits = wide_tree(browser, tmp_path, words, form)
+    assert fits() and "more-" not in scroll.get_attribute("class") and "full size" in button.text
     button.click()
-    assert browser.execute_script("return arguments[0].scrollWidth > arguments[0].clientWidth", scroll)
-    assert "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
+    assert not fits() and "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
     browser.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", scroll)
     WebDriverWait(browser, 10).until(lambda page: "more-left" in scroll.get_attribute("class"))
     assert "more-right" not in scroll.get_attribute("class")
-    browser.find_element(By.TAG_NAME, "body").send_keys("f")  # all trees in full size, then none
-    assert "wider than the window" in button.text
-    browser.find_element(By.TAG_NAME, "body").send_keys("f")
-    assert "full size" in button.text
+    for text in ("wider than the window", "full size"):
+        browser.find_element(By.TAG_NAME, "body").send_keys("f")  # all trees in full size, then none
+        assert text in button.text
     assert browser.get_log("browser") == []
 
 
 def test_trees_that_nobody_could_read_are_not_shrunk(browser, tmp_path):
-    wide_report(tmp_path, 100)
-    open_report(browser, tmp_path)
-    shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
-    button = WebDriverWait(browser, 10).until(shown)
-    scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
+    button, scroll, fits = wide_tree(browser, tmp_path, 100)
     assert "wider than the window" in button.text and "more-right" in scroll.get_attribute("class")
     button.click()
-    assert browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll)
+    assert fits()
 
 
 @pytest.mark.thorough
