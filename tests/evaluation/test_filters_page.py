@@ -116,11 +116,8 @@ def wide_tree(browser, folder, n: int, form: str = "ord"):
     shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
     button = WebDriverWait(browser, 10).until(shown)
     scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
-    return (
-        button,
-        scroll,
-        lambda: browser.execute_script("return arguments[0].scrollWidth <= arguments[0].clientWidth", scroll),
-    )
+    fits = "return arguments[0].scrollWidth <= arguments[0].clientWidth"
+    return button, scroll, lambda: browser.execute_script(fits, scroll)
 
 
 @pytest.mark.parametrize(("form", "words"), [("ord", 30), ("שלום", 24)])

@@ -37,25 +37,22 @@ def folder(tmp_path, monkeypatch) -> Path:
 class Page(HTMLParser):
     """Checks that tags are balanced, and keeps attributes and the text of scripts."""
 
+    EMPTY = ("meta", "link", "input", "br", "img")
+
     def __init__(self, text: str):
         super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict]] = []
-        self.scripts: list[str] = []
+        self.open, self.seen, self.scripts = [], [], []
         self.feed(text)
         self.close()
         assert not self.open
 
     def handle_starttag(self, tag, attrs):
         self.seen.append((tag, dict(attrs)))
-        if tag not in ("meta", "link", "input", "br", "img"):
+        if tag not in self.EMPTY:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert tag in self.EMPTY or self.open.pop() == tag
 
     def handle_data(self, data):
         if self.open and self.open[-1] == "script":
