@@ -41,9 +41,9 @@ def path(model, tmp_path):
 def test_every_truncation_and_flipped_bit_of_the_header_is_detected(path):
     content, generator = path.read_bytes(), random.Random(0)
     end = START + int.from_bytes(content[:START], "little")
-    sizes = [*range(130), *(generator.randrange(len(content)) for _ in range(200)), len(content) - 1]
+    sizes = [*range(130), *(generator.randrange(len(content)) for _ in seeds(200)), len(content) - 1]
     damaged = [*(content[:size] for size in sizes), content + b"\0"]
-    for place in [*range(128), *(generator.randrange(START, end) for _ in range(300))]:
+    for place in [*range(128), *(generator.randrange(START, end) for _ in seeds(300))]:
         flipped = content[place] ^ 1 << generator.randrange(8)
         damaged.append(content[:place] + bytes([flipped]) + content[place + 1 :])
     for each in damaged:
