@@ -8,13 +8,14 @@ data files with those of the checkout.
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
-from distributions import Fresh
 from toy import treebank
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,9 +24,9 @@ BESIDE = ("README.md", "LICENSE", "CHANGELOG.md", "Makefile", "tests/toy.py", "c
 
 
 def data_files() -> set[str]:
-    """Return the data files of the package, without those for checks of types, as they are named in a wheel."""
+    """Return the data files of the package, as they are named in a wheel."""
     found = {path for path in (ROOT / "nonproj").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    names = {path.relative_to(ROOT).as_posix() for path in found if not path.name.endswith((".d.ts", "tsconfig.json"))}
+    names = {path.relative_to(ROOT).as_posix() for path in found}
     return names | {f"nonproj/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "features").rglob("*.yaml")}
 
 
@@ -40,26 +41,37 @@ def missing(package: Path) -> list[str]:
     return sorted((expected | set(BESIDE)) - names)
 
 
-def use(package: Path, fresh: Fresh) -> None:
-    """Install a package into an environment, and use it there."""
-    fresh.install(package.resolve())
-    for name, text in (("english", "A hearing is scheduled on the issue today."), ("toy", "den hund ser kat.")):
-        (fresh.folder / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
-    tree = fresh.run("nonproj", "parse", "--text", "english.txt")
+def use(package: Path, folder: Path) -> None:
+    """Install a package into an environment in a folder, and use it there."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "NONPROJ", "VIRTUAL"))}
+    clean |= {"NONPROJ_CACHE": os.environ.get("NONPROJ_CACHE", str(folder / "cache")), "PYTHONUTF8": "1"}
+
+    def run(*words: str, text: str | None = None) -> str:
+        done = subprocess.run(
+            words, cwd=folder, env=clean, input=text, capture_output=True, encoding="utf-8", check=False
+        )
+        if done.returncode:
+            raise SystemExit(f"{package.name}: {' '.join(words)} ended with code {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    run(sys.executable, "-m", "venv", "env")
+    python, nonproj = (str(folder / "env" / "bin" / name) for name in ("python", "nonproj"))
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(package.resolve()))
+    run(python, "-m", "pip", "check")
+    tree = run(nonproj, "parse", "--text", "-", text="A hearing is scheduled on the issue today.\n")
     assert tree.count("\n9\t.\t") == 1 and "\troot\t" in tree, tree
-    fresh.run("python", "-c", "import nonproj; assert nonproj.load()('It rains.').sentences[0].certified")
-    where = fresh.run("python", "-c", "import nonproj; print(nonproj.__file__)").strip()
-    assert Path(where).is_relative_to(fresh.folder.resolve()), f"{where} is not the installed package"
-    version = fresh.run("nonproj", "--version").strip()
+    run(python, "-c", "import nonproj; assert nonproj.load()('It rains.').sentences[0].certified")
+    where = run(python, "-c", "import nonproj; print(nonproj.__file__)").strip()
+    assert Path(where).is_relative_to(folder.resolve()), f"{where} is not the installed package"
+    version = run(nonproj, "--version").strip()
     assert version.removeprefix("nonproj ") in package.name, f"{version} in {package.name}"
     for name, count, seed in (("train", 40, 0), ("test", 6, 1)):
-        (fresh.folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
-    words = ("--test", "test.conllu", "-o", "toy.nonproj", "-qq", *SMALL.split())
-    fresh.run("nonproj", "train", "train.conllu", *words)
-    parsed = fresh.run("nonproj", "parse", "toy.nonproj", "test.conllu", "--stats-comments")
+        (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
+    run(nonproj, "train", "train.conllu", "--test", "test.conllu", "-o", "toy.nonproj", "-qq", *SMALL.split())
+    parsed = run(nonproj, "parse", "toy.nonproj", "test.conllu", "--stats-comments")
     assert parsed.count("# nonproj certified = true") == 6, parsed
-    assert "\tnsubj\t" in fresh.run("nonproj", "parse", "toy.nonproj", "--text", "toy.txt")
-    assert "# toy.nonproj" in fresh.run("nonproj", "inspect", "--card", "toy.nonproj")
+    assert "\tnsubj\t" in run(nonproj, "parse", "toy.nonproj", "--text", "-", text="den hund ser kat.\n")
+    assert "# toy.nonproj" in run(nonproj, "inspect", "--card", "toy.nonproj")
 
 
 def main(packages: list[str]) -> None:
@@ -68,7 +80,7 @@ def main(packages: list[str]) -> None:
         if absent := missing(Path(name)):
             raise SystemExit(f"{name}: without {', '.join(absent)}")
         with tempfile.TemporaryDirectory() as folder:
-            use(Path(name), Fresh(Path(folder)))
+            use(Path(name), Path(folder))
         sys.stdout.write(f"{name}: complete; installed and used in an empty environment\n")
 
 
