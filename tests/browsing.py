@@ -15,7 +15,7 @@ from nonproj.pictures.pages import policy
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 FLAGS += " --disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1200,900"
 
-NAMES_OF_REPORTS = ("state", "sentences", "update")
+NAMES_OF_REPORTS = ("state", "sentences", "update", "arcLevels", "visible")
 """Functions of the module of a report that tests use."""
 
 
@@ -53,8 +53,15 @@ def shown(page) -> list[int]:
     return page.execute_script("return [...document.querySelectorAll('article')].map((a) => Number(a.id.slice(1)))")
 
 
+def prefer(browser, scheme: str) -> None:
+    """Emulate a system with light or dark colours."""
+    features = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", features)
+
+
 def open_report(browser, folder: Path, fragment: str = "") -> None:
-    """Open the report of a folder anew, with a fragment of its address."""
+    """Open the report of a folder anew in light colours, with a fragment of its address."""
+    prefer(browser, "light")
     text = (folder / "report.html").read_text(encoding="utf-8")
     if "Object.assign(globalThis" not in text:
         expose(folder / "report.html", *NAMES_OF_REPORTS)

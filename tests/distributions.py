@@ -32,8 +32,9 @@ def libraries(package: Path) -> dict[str, Path]:
 
 
 def undeclared(package: Path, wanted: Iterable[str]) -> dict[str, Path]:
-    """Return the libraries that a package imports and none of its requirements declares."""
-    declared = {canonical(re.match(r"[\w.-]+", text)[0]) for text in wanted}
+    """Return the libraries that a package imports and none of its requirements, with their extras, declares."""
+    names = (re.findall(r"[\w.-]+", re.split("[<>=]", text)[0]) for text in wanted)
+    declared = {canonical(name) for each in names for name in each}
     owners = importlib.metadata.packages_distributions()
     return {
         name: path

@@ -3,18 +3,7 @@
 import math
 
 import numpy as np
-
-
-def is_tree(heads):
-    """Whether every word descends from the root."""
-    for word in range(1, len(heads)):
-        seen, node = set(), word
-        while node > 0:
-            if node in seen:
-                return False
-            seen.add(node)
-            node = heads[node]
-    return True
+from naive_trees import is_tree
 
 
 def nearby_trees(arcs, heads):

@@ -10,22 +10,14 @@ import numpy as np
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 
 LAYER = {
-    "q.w": "attention.self.query.weight",
-    "q.b": "attention.self.query.bias",
-    "k.w": "attention.self.key.weight",
-    "k.b": "attention.self.key.bias",
-    "v.w": "attention.self.value.weight",
-    "v.b": "attention.self.value.bias",
-    "ao.w": "attention.output.dense.weight",
-    "ao.b": "attention.output.dense.bias",
-    "aln.w": "attention.output.LayerNorm.weight",
-    "aln.b": "attention.output.LayerNorm.bias",
-    "fi.w": "intermediate.dense.weight",
-    "fi.b": "intermediate.dense.bias",
-    "fo.w": "output.dense.weight",
-    "fo.b": "output.dense.bias",
-    "oln.w": "output.LayerNorm.weight",
-    "oln.b": "output.LayerNorm.bias",
+    "q": "attention.self.query",
+    "k": "attention.self.key",
+    "v": "attention.self.value",
+    "ao": "attention.output.dense",
+    "aln": "attention.output.LayerNorm",
+    "fi": "intermediate.dense",
+    "fo": "output.dense",
+    "oln": "output.LayerNorm",
 }
 
 EMBEDDINGS = {
@@ -54,7 +46,12 @@ SMALL = Small()
 
 def names(layers):
     """The name for Hugging Face of each tensor, by its name in the file."""
-    of_layers = {f"l{i}.{old}": f"encoder.layer.{i}.{new}" for i in range(layers) for old, new in LAYER.items()}
+    of_layers = {
+        f"l{i}.{old}.{kind[0]}": f"encoder.layer.{i}.{new}.{kind}"
+        for i in range(layers)
+        for old, new in LAYER.items()
+        for kind in ("weight", "bias")
+    }
     return EMBEDDINGS | of_layers
 
 
@@ -62,16 +59,13 @@ def random_tensors(sizes, seed):
     """Random tensors of a small model, by their names in the file."""
     random = np.random.default_rng(seed)
     hidden, wide = sizes.hidden, sizes.intermediate
-    shapes = {
-        "emb.word": (sizes.words, hidden),
-        "emb.pos": (sizes.positions, hidden),
-        "emb.type": (sizes.types, hidden),
+    rows = {"emb.word": sizes.words, "emb.pos": sizes.positions, "emb.type": sizes.types}
+    shapes = {name: (number, hidden) for name, number in rows.items()}
+    matrices = {"fi.w": (wide, hidden), "fo.w": (hidden, wide)} | {
+        f"{name}.w": (hidden, hidden) for name in ("q", "k", "v", "ao")
     }
     for name in names(sizes.layers):
         kind = name.split(".", 1)[1]
-        matrices = {"fi.w": (wide, hidden), "fo.w": (hidden, wide)} | dict.fromkeys(
-            ("q.w", "k.w", "v.w", "ao.w"), (hidden, hidden)
-        )
         shapes.setdefault(name, matrices.get(kind, (wide,) if kind == "fi.b" else (hidden,)))
     tensors = {name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     tensors["l0.q.w"][0, :32] = 0

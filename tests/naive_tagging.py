@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 from collections import Counter
+
+from naive_scoring import random64, upper
+from naive_text import sequence_hash
 
 LEVELS = {"upos": 1, "pos": 2, "full": 3}
 """Number of columns of UPOS, XPOS and FEATS in each level of a tag."""
 
 
-PLACES = hashlib.shake_128(b"nonproj: places").digest(8 * 2048)
-
-
 def text_hash(text):
     """The hash of a text, of 32 bits: of its length, and of its characters by their places."""
-    factors = [int.from_bytes(PLACES[8 * k : 8 * k + 8], "little") | 1 for k in range(len(text))]
-    characters = sum(upper(factor * ord(c)) for factor, c in zip(factors, text, strict=True))
-    return (upper(0x8B1D52C793E640AF * len(text)) + characters) % 2**32
-
-
-def random64(text):
-    """A fixed odd number of 64 bits."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
-
-
-def upper(number):
-    """The upper half of a number modulo 2 ** 64."""
-    return number % 2**64 >> 32
+    return sequence_hash([ord(c) for c in text], len(text))
 
 
 # Probabilities out of context

@@ -11,6 +11,7 @@ import unicodedata
 
 import numpy as np
 from naive_network import in_context
+from naive_scoring import random64, upper
 
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
@@ -33,7 +34,6 @@ SINGLE = {"\n": NEWLINE, "\r": NEWLINE, " ": BLANK, "\t": BLANK, ".": STOP, ",":
 SINGLE |= {'"': QUOTE, "'": APOSTROPHE, ":": COLON, ";": COLON, "/": SLASH, "@": AT, "\u200d": JOINER}
 
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
-WORD = 1 << 64
 DOTTED = re.compile(
     r"[(\"']*[^\W\d_]{1,3}\.[(\"']*[^\W\d_]{1,3}\.(?:[^\W\d_]{1,3}\.)*"
     r"(?:[^\W\d_]{0,3}|[^\W\d_]{0,3}[^\w.].*|\..*)"
@@ -60,7 +60,7 @@ LENGTH = 0x8B1D52C793E640AF
 
 def share(factor: int, number: int) -> int:
     """The upper half of a product of 64 bits."""
-    return factor * int(number) % WORD >> 32
+    return upper(factor * int(number))
 
 
 def sequence_hash(numbers: list[int], length: int) -> int:
@@ -74,10 +74,7 @@ def string_hash(text: str) -> int:
     return sequence_hash([ord(c.lower()) for c in text[:24]], len(text))
 
 
-@functools.cache
-def coefficient(text: str) -> int:
-    """A fixed odd number of 64 bits for a text."""
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little") | 1
+coefficient = functools.cache(random64)
 
 
 def feature_hashes(part: str, templates: list[str], values: dict[str, int]) -> list[int]:
@@ -158,111 +155,54 @@ def _fitted(found: list) -> list:
     return result
 
 
-TEMPLATES = [
-    "c.one",
-    "c.kind c+1.kind",
-    "c+1.kind c+2.kind",
-    "c.kind c+1.kind c-1.kind c+2.kind",
-    "c.kind c+1.kind c-1.kind c-2.kind c+2.kind c+3.kind",
-    "c.kind c+1.kind c.known c.remaining",
-    "c.left c.kind c+1.kind c+2.kind c.length",
-    "c.left c.right",
-    "c.leftoutline c.rightoutline",
-    "c.kind c+1.kind c+2.kind c.beside c.size",
-    "c.kind c+1.kind c.earlier",
-    "c.kind c+1.kind c.run",
-    "c.kind c+1.kind c.earlier c.run",
-    "c.lower c+1.lower",
-    "c.lower c+1.lower c-1.lower c+2.kind",
-    "c.lower c+1.lower c+2.lower",
-    "c.lower c+1.lower c-1.lower c+2.lower",
-    "c.lower c+1.lower c-1.lower c-2.lower c+2.kind",
-    "c.lower c+1.lower c+2.lower c+3.lower",
-    "c.lower c+1.lower c-1.lower c-2.lower c+2.lower c+3.lower",
-    "c.lower c+1.lower c.flags",
-    "c.lower c+1.lower c.place c.remaining",
-    "c.lower c+1.lower c.before c.after",
-    "c.token c+1.lower",
-    "c.rest c.kind",
-    "c.rest c.lower",
-    "c.chunk c.inside",
-    "c.lower c+1.lower c.nextkind c.remaining",
-    "c.token c.nextkind c.remaining",
-    "c.following c+1.lower c.remaining",
-    "c.previous c+1.lower",
-    "c.lower c+1.lower c.known",
-    "c.left c+1.lower c.remaining c.nextkind",
-    "c.token c.rest",
-]
+def listed(text: str) -> list[str]:
+    """The templates in a text, between commas."""
+    return [each.strip() for each in text.split(",")]
 
-SENTENCE_TEMPLATES = [
-    "t.mark",
-    "t.mark t.last",
-    "t.mark t+1.first",
-    "t.one t.gap",
-    "t.word",
-    "t+1.word",
-    "t.word t+1.word",
-    "t.word t-1.word",
-    "t+1.word t+2.word",
-    "t.word t+1.word t-1.word",
-    "t.word t+1.word t+2.word",
-    "t.shape t+1.shape t.gap",
-    "t.shape t+1.shape t.gap t-1.shape",
-    "t.shape t+1.shape t.gap t+2.shape",
-    "t.shape t+1.shape t.gap t-1.shape t+2.shape",
-    "t.word t+1.shape",
-    "t.shape t+1.word",
-    "t.word t+1.shape t+2.shape",
-    "t.word t+1.shape t-1.word",
-    "t.shape t+1.word t+2.word",
-    "t-1.word",
-    "t+2.word",
-    "t.word t.gap",
-    "t+1.word t.gap",
-    "t-1.shape t-2.shape t.shape t+1.shape t.gap",
-    "t+2.shape t+3.shape t.shape t+1.shape t.gap",
-    "t-2.word t.last",
-    "t+3.word t+1.first",
-    "t.shape t+1.shape t.gap t.size",
-    "t-1.word t.shape t+1.shape",
-    "t+2.word t.shape t+1.shape",
-    "t.last t+1.first t+1.case t.word",
-    "t.last t+1.first t+1.case t+1.shape",
-    "t.last t+1.first t+1.case t.case t+2.case",
-    "t.suffix t+1.suffix",
-    "t-1.suffix t.suffix t+1.first",
-    "t.suffix t+1.suffix t+2.suffix",
-    "t.last t+1.suffix t+2.suffix",
-    "t.suffix t.last t+1.first t+1.case",
-    "t.last t+1.first t+1.case t.gap t+2.shape",
-    "t.last t+1.first t+1.case t-1.case t.case",
-    "t+1.suffix t.last t+1.first t+1.case",
-    "t+1.suffix t+2.suffix t.shape",
-    "t.last t+1.first t+1.case t-1.absent t+2.absent",
-    "t.word t-1.absent",
-    "t.tag t+1.tag",
-    "t-1.tag t.tag t+1.tag",
-    "t.tag t+1.tag t+2.tag",
-    "t.tag t+1.tag t.gap",
-    "t-1.suffix t.word",
-]
 
-STATE_TEMPLATES = [
-    "t.shape t+1.shape t.gap t.place",
-    "t.last t+1.first t+1.case t.place",
-    "t.word t.inside",
-    "t+1.word t.inside",
-    "t.shape t+1.shape t.gap t.inside",
-    "t+1.word t.shape t.place",
-    "t.verbs t.tag t+1.tag",
-    "t.verbs t.place",
-    "t.place t.tag t+1.tag",
-    "t.place",
-    "t.place t.word",
-    "t-1.tag t.word t.place",
-    "t-1.tag t.word t.verbs",
-]
+TEMPLATES = listed(
+    """
+    c.one, c.kind c+1.kind, c+1.kind c+2.kind, c.kind c+1.kind c-1.kind c+2.kind,
+    c.kind c+1.kind c-1.kind c-2.kind c+2.kind c+3.kind, c.kind c+1.kind c.known c.remaining,
+    c.left c.kind c+1.kind c+2.kind c.length, c.left c.right, c.leftoutline c.rightoutline,
+    c.kind c+1.kind c+2.kind c.beside c.size, c.kind c+1.kind c.earlier, c.kind c+1.kind c.run,
+    c.kind c+1.kind c.earlier c.run, c.lower c+1.lower, c.lower c+1.lower c-1.lower c+2.kind,
+    c.lower c+1.lower c+2.lower, c.lower c+1.lower c-1.lower c+2.lower,
+    c.lower c+1.lower c-1.lower c-2.lower c+2.kind, c.lower c+1.lower c+2.lower c+3.lower,
+    c.lower c+1.lower c-1.lower c-2.lower c+2.lower c+3.lower, c.lower c+1.lower c.flags,
+    c.lower c+1.lower c.place c.remaining, c.lower c+1.lower c.before c.after, c.token c+1.lower, c.rest c.kind,
+    c.rest c.lower, c.chunk c.inside, c.lower c+1.lower c.nextkind c.remaining, c.token c.nextkind c.remaining,
+    c.following c+1.lower c.remaining, c.previous c+1.lower, c.lower c+1.lower c.known,
+    c.left c+1.lower c.remaining c.nextkind, c.token c.rest
+    """
+)
+
+SENTENCE_TEMPLATES = listed(
+    """
+    t.mark, t.mark t.last, t.mark t+1.first, t.one t.gap, t.word, t+1.word, t.word t+1.word, t.word t-1.word,
+    t+1.word t+2.word, t.word t+1.word t-1.word, t.word t+1.word t+2.word, t.shape t+1.shape t.gap,
+    t.shape t+1.shape t.gap t-1.shape, t.shape t+1.shape t.gap t+2.shape,
+    t.shape t+1.shape t.gap t-1.shape t+2.shape, t.word t+1.shape, t.shape t+1.word, t.word t+1.shape t+2.shape,
+    t.word t+1.shape t-1.word, t.shape t+1.word t+2.word, t-1.word, t+2.word, t.word t.gap, t+1.word t.gap,
+    t-1.shape t-2.shape t.shape t+1.shape t.gap, t+2.shape t+3.shape t.shape t+1.shape t.gap, t-2.word t.last,
+    t+3.word t+1.first, t.shape t+1.shape t.gap t.size, t-1.word t.shape t+1.shape, t+2.word t.shape t+1.shape,
+    t.last t+1.first t+1.case t.word, t.last t+1.first t+1.case t+1.shape,
+    t.last t+1.first t+1.case t.case t+2.case, t.suffix t+1.suffix, t-1.suffix t.suffix t+1.first,
+    t.suffix t+1.suffix t+2.suffix, t.last t+1.suffix t+2.suffix, t.suffix t.last t+1.first t+1.case,
+    t.last t+1.first t+1.case t.gap t+2.shape, t.last t+1.first t+1.case t-1.case t.case,
+    t+1.suffix t.last t+1.first t+1.case, t+1.suffix t+2.suffix t.shape,
+    t.last t+1.first t+1.case t-1.absent t+2.absent, t.word t-1.absent, t.tag t+1.tag, t-1.tag t.tag t+1.tag,
+    t.tag t+1.tag t+2.tag, t.tag t+1.tag t.gap, t-1.suffix t.word
+    """
+)
+
+STATE_TEMPLATES = listed(
+    """
+    t.shape t+1.shape t.gap t.place, t.last t+1.first t+1.case t.place, t.word t.inside, t+1.word t.inside,
+    t.shape t+1.shape t.gap t.inside, t+1.word t.shape t.place, t.verbs t.tag t+1.tag, t.verbs t.place,
+    t.place t.tag t+1.tag, t.place, t.place t.word, t-1.tag t.word t.place, t-1.tag t.word t.verbs
+    """
+)
 
 
 def token_features(text: str, found: list, c: int, begin: int, i: int, known: dict, flags: int = 0) -> list[int]:
@@ -425,9 +365,6 @@ def state_of(tokens: list, begin: int, t: int, tag) -> tuple[int, int, int, int]
     return len(forms), brackets, quotes, sum(is_verb(tag(form)) for form in forms)
 
 
-TOKEN_ATTRIBUTES = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "tag", "mark")
-
-
 def token_rows(tokens: list, t: int, case, tag, bits: int) -> list[int]:
     """Rows of a token in the network, one for each attribute."""
     form, blanks = tokens[t]
@@ -545,42 +482,19 @@ def logistic_step(row: list[int], target: bool, rate: float, weights, squares) -
         weights[f] -= rate * gradient / math.sqrt(squares[f])
 
 
-WORD_TEMPLATES = [
-    "u.one",
-    "u-1.word",
-    "u.word",
-    "u+1.word",
-    "u+2.word",
-    "u.word u+1.word",
-    "u-1.word u.word",
-    "u+1.word u+2.word",
-    "u-1.word u+1.word",
-    "u.word u+2.word",
-    "u-1.word u.word u+1.word",
-    "u.word u+1.word u+2.word",
-    "u-1.word u.word u+1.word u+2.word",
-    "u-2.word u-1.word u.word",
-    "u+1.word u+2.word u+3.word",
-    "u-2.word u-1.word u.word u+1.word",
-    "u.word u+1.word u+2.word u+3.word",
-    "u.shape u+1.shape",
-    "u-1.shape u.shape u+1.shape",
-    "u.shape u+1.shape u+2.shape",
-    "u-1.shape u.shape u+1.shape u+2.shape",
-    "u.shape u+1.word",
-    "u.word u+1.shape",
-    "u.suffix",
-    "u+1.suffix",
-    "u.suffix u+1.suffix",
-    "u.across",
-    "u.across u.before u.behind",
-    "u.before u.shape u+1.shape",
-    "u.behind u.shape u+1.shape",
-    "u.across u.before u.behind u.shape u+1.shape",
-    "u.across u.word u+1.word",
-    "u.across u.before u.word",
-    "u.across u.behind u+1.word",
-]
+WORD_TEMPLATES = listed(
+    """
+    u.one, u-1.word, u.word, u+1.word, u+2.word, u.word u+1.word, u-1.word u.word, u+1.word u+2.word,
+    u-1.word u+1.word, u.word u+2.word, u-1.word u.word u+1.word, u.word u+1.word u+2.word,
+    u-1.word u.word u+1.word u+2.word, u-2.word u-1.word u.word, u+1.word u+2.word u+3.word,
+    u-2.word u-1.word u.word u+1.word, u.word u+1.word u+2.word u+3.word, u.shape u+1.shape,
+    u-1.shape u.shape u+1.shape, u.shape u+1.shape u+2.shape, u-1.shape u.shape u+1.shape u+2.shape,
+    u.shape u+1.word, u.word u+1.shape, u.suffix, u+1.suffix, u.suffix u+1.suffix, u.across,
+    u.across u.before u.behind, u.before u.shape u+1.shape, u.behind u.shape u+1.shape,
+    u.across u.before u.behind u.shape u+1.shape, u.across u.word u+1.word, u.across u.before u.word,
+    u.across u.behind u+1.word
+    """
+)
 
 
 def join_scores(units: list[str], allowed: list[bool], counts, weights: np.ndarray) -> list[float]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import shutil
 import sys
+import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +28,25 @@ def imported(*names: str) -> Iterator[list[ModuleType]]:
         sys.path.remove(str(SCRIPTS))
         for path in SCRIPTS.glob("*.py"):
             sys.modules.pop(path.stem, None)
+
+
+def archive_of(path: Path, top: str, members: dict[str, bytes]) -> Path:
+    """Write a tar archive as GitHub makes it: everything in one folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(f"{top}/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def zipped(path: Path, members: dict[str, str | bytes]) -> Path:
+    """Write a zip archive or a wheel."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
 
 
 def make_files(folder: Path, model: Path) -> Path:

@@ -10,6 +10,9 @@ from toy import read, treebank
 from nonproj.cli.main import main
 from nonproj.trees.crossing import nonprojective
 
+COUNT = 300
+"""Number of sentences of a report."""
+
 
 def parsed(count: int, seed: int = 0, errors: float = 0.15, confidence: bool = True) -> str:
     """The sentences of ``toy.treebank(count)`` with some heads and labels changed, in CoNLL-U with comments."""

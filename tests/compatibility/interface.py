@@ -144,7 +144,9 @@ def missing(old: list[str], new: list[str]) -> list[str]:
     """Return what lines of an earlier version promise, and a later one does not keep; arguments command by command."""
     old, new = ([each for line in lines for each in _promises(line)] for lines in (old, new))
     known, by_name = set(new), {line.partition("(")[0]: line for line in new}
-    return [line for line in old if line not in known and not _satisfies(line, by_name.get(_name(line)), known)]
+    return [
+        line for line in old if line not in known and not _satisfies(line, by_name.get(line.partition("(")[0]), known)
+    ]
 
 
 def _promises(line: str) -> Iterator[str]:
@@ -162,10 +164,6 @@ def _promises(line: str) -> Iterator[str]:
     spellings, value = re.fullmatch(r"(-[\w-]+(?:, -[\w-]+)*|<.*?>)( .+)?", text).groups(default="")
     for name in names.split():
         yield from (f"command {name} {spelling}{value}" for spelling in spellings.split(", "))
-
-
-def _name(line: str) -> str:
-    return line.partition("(")[0]
 
 
 def _satisfies(old: str, new: str | None, known: set[str]) -> bool:

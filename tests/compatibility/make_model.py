@@ -27,26 +27,10 @@ from nonproj.cli.main import main  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 
-OPTIONS = {
-    "features.bits": 12,
-    "pruner.bits": 10,
-    "labeler.bits": 12,
-    "tagger.bits": 12,
-    "tagger.epochs": 4,
-    "tagger.restarts": 1,
-    "tagger.network_epochs": 1,
-    "segmenter.bits": 14,
-    "segmenter.network_share": 0.0,
-    "network.size": 8,
-    "network.context": 8,
-    "network.epochs": 1,
-    "training.epochs": 5,
-    "pruner.folds": 2,
-    "labeler.epochs": 4,
-    "confidence.share": 0.3,
-    "treebank.name": "Toy",
-    "treebank.licence": "CC0",
-}
+OPTIONS = {"features.bits": 12, "pruner.bits": 10, "labeler.bits": 12, "tagger.bits": 12, "segmenter.bits": 14}
+OPTIONS |= {"tagger.epochs": 4, "tagger.restarts": 1, "tagger.network_epochs": 1, "segmenter.network_share": 0.0}
+OPTIONS |= {"network.size": 8, "network.context": 8, "network.epochs": 1, "training.epochs": 5, "pruner.folds": 2}
+OPTIONS |= {"labeler.epochs": 4, "confidence.share": 0.3, "treebank.name": "Toy", "treebank.licence": "CC0"}
 """Small tables, and all components of a default model but the network over sentence ends, whose table is large."""
 
 NAME = "toy"

@@ -41,9 +41,7 @@ class Page(HTMLParser):
 
     def __init__(self, text: str):
         super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict]] = []
-        self.scripts: list[str] = []
+        self.open, self.seen, self.scripts = [], [], []
         self.feed(text)
         self.close()
         assert not self.open
@@ -53,15 +51,25 @@ class Page(HTMLParser):
         if tag not in self.EMPTY:
             self.open.append(tag)
 
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
     def handle_endtag(self, tag):
-        assert self.open.pop() == tag
+        assert tag in self.EMPTY or self.open.pop() == tag
 
     def handle_data(self, data):
         if self.open and self.open[-1] == "script":
             self.scripts.append(data)
+
+
+def tiles_of(data: dict) -> dict[str, str]:
+    """Return the figures at the top of the page by their names."""
+    return {name: value for value, name, _ in data["tiles"]}
+
+
+def write_words(name: str, *sentences: str) -> None:
+    """Write a treebank of sentences of words, each as ``form/head/label``."""
+    rows = [[word.split("/") for word in sentence.split()] for sentence in sentences]
+    row = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\t_\n".format
+    text = "".join("".join(row(i, *each) for i, each in enumerate(words, 1)) + "\n" for words in rows)
+    Path(name).write_text(text, encoding="utf-8")
 
 
 def show(*words: str) -> tuple[Page, dict]:
@@ -113,15 +121,14 @@ def test_tables_are_those_of_the_evaluation(folder):
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
         assert sum(row[1] for row in table["rows"]) == expected["words"]
     assert tables["Confused labels"]["rows"][0][1] == "dep"
-    tiles = {name: value for value, name, _ in data["tiles"]}
-    assert tiles["UAS of parsed.conllu"] == f"{100 * scores[0].uas:.2f} %"
+    assert tiles_of(data)["UAS of parsed.conllu"] == f"{100 * scores[0].uas:.2f} %"
 
 
 def test_two_parsers_without_gold_are_compared_with_each_other(folder):
     _, data = show("parsed.conllu", "--other", "other.conllu")
     assert [tree["gold"] for tree in data["trees"]] == [False, False] and data["pairs"] == [[0, 1]]
     agreement = evaluate(list(conll.read("other.conllu")), conll.read("parsed.conllu"))
-    assert {name: value for value, name, _ in data["tiles"]}["same head"] == f"{100 * agreement.uas:.2f} %"
+    assert tiles_of(data)["same head"] == f"{100 * agreement.uas:.2f} %"
     _, alone = show("parsed.conllu")
     assert alone["tables"] == [] and alone["pairs"] == [[0, -1]]
 
@@ -129,29 +136,21 @@ def test_two_parsers_without_gold_are_compared_with_each_other(folder):
 def test_gold_trees_of_other_tokens(tmp_path, monkeypatch, capsys):
     """Two tokens are joined, and two sentences are one: four of the six words have a gold head in their sentence."""
     monkeypatch.chdir(tmp_path)
-
-    def write(name: str, *sentences: str) -> None:
-        rows = [[word.split("/") for word in sentence.split()] for sentence in sentences]
-        row = "{}\t{}\t_\tX\t_\t_\t{}\t{}\t_\t_\n".format
-        text = "".join("".join(row(i, *each) for i, each in enumerate(words, 1)) + "\n" for words in rows)
-        Path(name).write_text(text, encoding="utf-8")
-
-    write("gold.conllu", "do/2/a n't/3/b go/0/root", "she/2/c sees/0/root it/2/d")
-    write("parsed.conllu", "don't/2/a go/0/root she/2/x sees/2/y it/4/d")
+    write_words("gold.conllu", "do/2/a n't/3/b go/0/root", "she/2/c sees/0/root it/2/d")
+    write_words("parsed.conllu", "don't/2/a go/0/root she/2/x sees/2/y it/4/d")
     assert main(["show", "parsed.conllu", "--gold", "gold.conllu"]) == 0
     shown = capsys.readouterr()
     assert shown.err == "the words of the gold file are others; 4 of 5 words have a gold head\n"
     assert "she    X  x of 2 go  x c of 4 sees" in shown.out
     _, data = show("parsed.conllu", "--gold", "gold.conllu")
     assert data["sentences"][0]["h"] == [[2, 0, 2, 2, 4], [-1, 0, 4, 0, 4]]
-    assert dict(each[:2][::-1] for each in data["tiles"])["correct heads among these"] == "40.00 %"
+    assert tiles_of(data)["correct heads among these"] == "40.00 %"
 
 
 def test_a_long_sentence_takes_linear_time(tmp_path, monkeypatch):
     """A report on 30,000 words: what was quadratic took a minute, in one call that no signal interrupts."""
     monkeypatch.chdir(tmp_path)
-    rows = "".join(f"{i}\tw\t_\tX\t_\t_\t{i - 1}\tx\t_\t_\n" for i in range(1, 30_001))
-    Path("long.conllu").write_text(rows + "\n", encoding="utf-8")
+    write_words("long.conllu", " ".join(f"w/{i}/x" for i in range(30_000)))
     began = time.process_time()
     show("long.conllu")
     assert time.process_time() - began < 10
@@ -160,11 +159,8 @@ def test_a_long_sentence_takes_linear_time(tmp_path, monkeypatch):
 def test_reliability_is_that_of_its_definition(folder):
     items = list(add_trees(from_files(conll.read("parsed.conllu")), conll.read("gold.conll"), "gold"))
     rows = judged(items).bins(4)
-    known = [
-        (share, item.heads[i - 1] == item.gold.heads[i - 1])
-        for item in items
-        for i, share in enumerate(item.confidence, 1)
-    ]
+    pairs = [pair for item in items for pair in zip(item.confidence, item.heads, item.gold.heads, strict=True)]
+    known = [(share, head == gold) for share, head, gold in pairs]
     for low, (mean, right, count) in zip((0.0, 0.25, 0.5, 0.75), rows, strict=True):
         inside = [pair for pair in known if low <= pair[0] < low + 0.25 or (low == 0.75 and pair[0] == 1.0)]
         assert count == len(inside)
@@ -174,10 +170,9 @@ def test_reliability_is_that_of_its_definition(folder):
 def test_strings_of_files_cannot_leave_the_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     nasty = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<!--", "\u2028", "&lt;", "{style}"]
-    lines = [f"# sent_id = {nasty[0]}"]
-    lines += [f"{i}\t{form}\t_\t{form}\t_\t{form}\t{i - 1}\t{form}\t_\t_" for i, form in enumerate(nasty, 1)]
+    rows = "".join(f"{i}\t{form}\t_\t{form}\t_\t{form}\t{i - 1}\t{form}\t_\t_\n" for i, form in enumerate(nasty, 1))
     name = "<b>{data}.conllu"
-    Path(name).write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    Path(name).write_text(f"# sent_id = {nasty[0]}\n{rows}\n", encoding="utf-8")
     page, data = show(name, "--gold", name)
     assert data["sentences"][0]["w"] == nasty and data["sentences"][0]["i"] == nasty[0]
     assert [tag for tag, _ in page.seen].count("script") == 2
@@ -190,14 +185,12 @@ def test_strings_of_files_cannot_leave_the_data(tmp_path, monkeypatch):
 def test_single_trees(folder):
     for suffix in ("svg", "tex"):
         assert main(["show", "parsed.conllu", "--gold", "gold.conll", "--sentence", "3", "-o", f"tree.{suffix}"]) == 0
-    sentence = list(conll.read("parsed.conllu"))[2]
-    root = ElementTree.parse("tree.svg").getroot()
-    forms = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text") if text.get("class") == "form"]
-    assert forms == sentence.forms
+    forms = list(conll.read("parsed.conllu"))[2].forms
     assert "\\begin{deptext}" in Path("tree.tex").read_text(encoding="utf-8")
     assert main(["show", "parsed.conllu", "--sentence", "toy-3", "-o", "same.svg"]) == 0
-    forms = re.findall(r'class="form".*?>(.*?)</text>', Path("same.svg").read_text(encoding="utf-8"))
-    assert forms == sentence.forms
+    for name in ("tree.svg", "same.svg"):
+        texts = ElementTree.parse(name).getroot().iter("{http://www.w3.org/2000/svg}text")
+        assert [text.text for text in texts if text.get("class") == "form"] == forms
     pytest.importorskip("vl_convert")
     for suffix, start in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
         assert main(["show", "parsed.conllu", "--sentence", "3", "-o", f"tree.{suffix}"]) == 0
@@ -217,10 +210,7 @@ def test_the_terminal(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ["parsed.conllu", "--gold", "short.conll"],
-            "the sentences end here, after 1, but continue in parsed.conllu:24",
-        ),
+        (["parsed.conllu", "--gold", "short.conll"], "end here, after 1, but continue in parsed.conllu:24"),
         (["parsed.conllu", "--gold", "changed.conll"], "parsed.conllu:8: FORM is 'den', but 'x' in changed.conll:1"),
         (["parsed.conllu", "--sentence", "41"], "'41' is neither the sent_id nor the number of one of 40 sentences"),
         (["parsed.conllu", "-o", "a.svg"], ".svg holds one tree and parsed.conllu has several"),
@@ -271,20 +261,15 @@ def test_a_model_shows_its_certificates_and_the_course_of_its_bound(tmp_path, mo
 def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
     """A file without its uncertain heads, alone and next to complete trees, in all formats."""
     monkeypatch.chdir(tmp_path)
-    words = [("den", "2", "det"), ("hund", "3", "nsubj"), ("ser", "0", "root"), ("hus", "3", "obj")]
-    for name, left_out in (("gold.conllu", ()), ("parsed.conllu", ("hund", "hus"))):
-        rows = [
-            "\t".join([str(i), form, "_", "X", "_", "_", *(("_", "_") if form in left_out else arc), "_", "_"])
-            for i, (form, *arc) in enumerate(words, 1)
-        ]
-        Path(name).write_text("\n".join(rows) + "\n\n", encoding="utf-8")
+    write_words("gold.conllu", "den/2/det hund/3/nsubj ser/0/root hus/3/obj")
+    write_words("parsed.conllu", "den/2/det hund/_/_ ser/0/root hus/_/_")
     assert main(["show", "parsed.conllu", *beside]) == 0
     assert capsys.readouterr().out.count("?") == 2
     for suffix in ("svg", "tex"):
         assert main(["show", "parsed.conllu", *beside, "-o", f"a.{suffix}"]) == 0
     _, data = show("parsed.conllu", *beside)
     assert data["sentences"][0]["h"][0] == [2, -1, 0, -1]
-    tiles = {name: value for value, name, _ in data["tiles"]}
+    tiles = tiles_of(data)
     several = " of parsed.conllu" * ("--other" in beside)
     assert tiles[f"words with a head{several}"] == "50.00 %"
     assert tiles.get("correct heads among these") == ("100.00 %" if "--gold" in beside else None)
@@ -294,36 +279,29 @@ def test_partial_trees(beside, tmp_path, monkeypatch, capsys):
 def test_sentences_without_any_head(tmp_path, monkeypatch, capsys):
     """They are drawn beside others; a file without any head is an error at its first sentence."""
     monkeypatch.chdir(tmp_path)
-    row = "1\ta\t_\tX\t_\t_\t{}\t{}\t_\t_\n\n"
-    Path("some.conllu").write_text(row.format("_", "_") * 2 + row.format("0", "root") + row.format("_", "_"), "utf-8")
+    write_words("some.conllu", "a/_/_", "a/_/_", "a/0/root", "a/_/_")
+    write_words("whole.conllu", *["a/0/root"] * 4)
     _, data = show("some.conllu")
     assert [sentence["h"] for sentence in data["sentences"]] == [[[-1]], [[-1]], [[0]], [[-1]]]
     assert [sentence["p"] for sentence in data["sentences"]] == [1, 3, 5, 7]
     capsys.readouterr()
     assert main(["show", "some.conllu", "--sentence", "2"]) == 0
     assert "?" in capsys.readouterr().out
-    Path("none.conllu").write_text("\n" + row.format("_", "_") * 2, "utf-8")
+    for gold in ([], ["--gold", "whole.conllu"]):
+        words = ["whole.conllu", "--other", "some.conllu", *gold]
+        _, data = show(*words)
+        assert [sentence["h"][:2] for sentence in data["sentences"][1:3]] == [[[0], [-1]], [[0], [0]]]
+        tiles = tiles_of(data)
+        assert tiles["words with a head of whole.conllu"] == "100.00 %"
+        assert tiles["words with a head of some.conllu"] == "25.00 %"
+        assert tiles.get("correct heads among these of some.conllu") == ("100.00 %" if gold else None)
+        for output in ([], ["-o", "a.svg"], ["-o", "a.tex"]):
+            assert [main(["show", *words, "--sentence", number, *output]) for number in "23"] == [0, 0]
+        assert "?" not in capsys.readouterr().out
+    write_words("none.conllu", "a/_/_", "a/_/_")
     for words in (["none.conllu"], ["some.conllu", "--other", "none.conllu"]):
         assert main(["show", *words, "-o", "none.html"]) == 2
         assert "none.conllu:1: HEAD is absent (_) for all words" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("beside", [["--other", "some.conllu"], ["--other", "some.conllu", "--gold", "whole.conllu"]])
-def test_sentences_without_any_head_in_another_file(beside, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    row = "1\ta\t_\tX\t_\t_\t{}\t{}\t_\t_\n\n"
-    Path("some.conllu").write_text(row.format("_", "_") + row.format("0", "root"), encoding="utf-8")
-    Path("whole.conllu").write_text(row.format("0", "root") * 2, encoding="utf-8")
-    _, data = show("whole.conllu", *beside)
-    assert [sentence["h"][:2] for sentence in data["sentences"]] == [[[0], [-1]], [[0], [0]]]
-    tiles = {name: value for value, name, _ in data["tiles"]}
-    assert tiles["words with a head of whole.conllu"] == "100.00 %"
-    assert tiles["words with a head of some.conllu"] == "50.00 %"
-    assert tiles.get("correct heads among these of some.conllu") == ("100.00 %" if "--gold" in beside else None)
-    for number in ("1", "2"):
-        for output in ([], ["-o", "a.svg"], ["-o", "a.tex"]):
-            assert main(["show", "whole.conllu", *beside, "--sentence", number, *output]) == 0
-    assert "?" not in capsys.readouterr().out
 
 
 # -- the modules of the page -------------------------------------------------------------------------------------------
@@ -332,10 +310,8 @@ def test_sentences_without_any_head_in_another_file(beside, tmp_path, monkeypatc
 def test_modules_import_only_from_those_before_them_and_all_are_joined():
     seen: list[str] = []
     for package, name in SCRIPTS:
-        imported = re.findall(
-            r'^import \{[^}]+\} from "[./\w]*?(\w+\.js)";$', resource(f"nonproj.{package}", name), re.M
-        )
-        assert set(imported) <= set(seen), name
+        text = resource(f"nonproj.{package}", name)
+        assert set(re.findall(r'^import \{[^}]+\} from "[./\w]*?(\w+\.js)";$', text, re.M)) <= set(seen), name
         seen.append(name)
     root = Path(nonproj.__file__).parent
     assert sorted(seen) == sorted(path.name for path in root.rglob("*.js"))

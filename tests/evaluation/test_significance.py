@@ -33,18 +33,15 @@ def naive_p_value(data, other, with_labels, punctuation):
     """Enumerate all exchanges of the two parses of each sentence."""
 
     def correct(sentence, heads, labels):
-        flags = [
-            gold == head and (not with_labels or row[7] == label)
-            for gold, head, row, label in zip(sentence.heads, heads[1:], sentence.rows, labels, strict=True)
-            if punctuation or not naive_punctuation(row[1])
-        ]
-        return sum(flags)
+        rows = zip(sentence.heads, heads[1:], sentence.rows, labels, strict=True)
+        counted = (row for row in rows if punctuation or not naive_punctuation(row[2][1]))
+        return sum(gold == head and (not with_labels or row[7] == label) for gold, head, row, label in counted)
 
     pairs = [(correct(*one), correct(one[0], *two)) for one, two in zip(data, other, strict=True)]
     observed = abs(sum(a - b for a, b in pairs))
     totals = [
-        abs(sum(b - a if exchanged else a - b for exchanged, (a, b) in zip(exchanges, pairs, strict=True)))
-        for exchanges in itertools.product((False, True), repeat=len(pairs))
+        abs(sum((b - a) * sign for sign, (a, b) in zip(signs, pairs, strict=True)))
+        for signs in itertools.product((-1, 1), repeat=len(pairs))
     ]
     return sum(total >= observed for total in totals) / len(totals)
 
@@ -54,13 +51,11 @@ def naive_p_value(data, other, with_labels, punctuation):
 def test_compare_equals_the_enumeration_of_all_exchanges(seed, punctuation):
     generator = random.Random(seed)
     data = cases(seed, count=9, longest=10)
-    other = [
-        (
-            random_tree(generator, len(sentence)) if generator.random() < 0.7 else heads,
-            generator.choices("abc", k=len(sentence)),
-        )
-        for sentence, heads, _ in data
-    ]
+    other = []
+    for sentence, heads, _ in data:
+        n = len(sentence)
+        trees = random_tree(generator, n), heads
+        other.append((trees[generator.random() >= 0.7], generator.choices("abc", k=n)))
     one, two = Evaluation(), Evaluation()
     for (sentence, heads, labels), (other_heads, other_labels) in zip(data, other, strict=True):
         one.add(sentence, heads[1:], labels)
@@ -73,11 +68,8 @@ def test_compare_equals_the_enumeration_of_all_exchanges(seed, punctuation):
         assert result[name]["p"] == pytest.approx(exact, abs=1e-12) == back[name]["p"]
         assert (result[name]["first"], result[name]["second"]) == (first[name], second[name])
         assert result[name]["difference"] == pytest.approx(first[name] - second[name])
-        sampled = compare(one, two, punctuation=punctuation, resamples=400)[name][
-            "p"
-        ]  # fewer than the 512 sign patterns
-        assert sampled == pytest.approx(exact, abs=0.15)
-        assert sampled == compare(one, two, punctuation=punctuation, resamples=400)[name]["p"]
+        sampled, again = (compare(one, two, punctuation=punctuation, resamples=400)[name]["p"] for _ in range(2))
+        assert sampled == again == pytest.approx(exact, abs=0.15)  # of fewer than the 512 sign patterns
 
 
 @pytest.mark.parametrize("count", [0, 1])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import random
-import subprocess
-import sys
 from pathlib import Path
 
 import naive_text_errors as naive
 import pytest
+from command import run_copy
 from instances import seeds
+from judged import analyses
 
 from nonproj.cli.main import main
 from nonproj.errors import DataError
@@ -21,53 +20,7 @@ from nonproj.evaluation.text_errors import CAUSES, SEGMENTATION, text_errors
 from nonproj.evaluation.universal import ud_scores, universal_features
 from nonproj.io import conll
 
-TAGS, LABELS, LEMMAS = ("NOUN", "VERB", "X"), ("nsubj", "obl:arg", "obl", "punct"), ("_", "a", "b")
-FEATURES = ("Case=Nom", "Case=Acc", "Number=Sing", "Own=Yes")
 OFFICIAL = {"upos": "UPOS", "xpos": "XPOS", "ufeats": "UFeats", "lemmas": "Lemmas", "uas": "UAS", "las": "LAS"}
-
-
-def drawn(chance: random.Random, text: str, pieces: list[int]) -> str:
-    """CoNLL-U of a text in sentences, tokens and words, some of them on the given boundaries, the rest drawn."""
-    blocks, position = [], 0
-    while position < len(text):
-        size = min(chance.choice((4, 8)) if chance.random() < 0.6 else chance.randint(1, 12), len(text) - position)
-        tokens, end = [], position + size
-        while position < end:
-            length = min(pieces[position] if chance.random() < 0.8 else chance.choice((1, 2, 3)), end - position)
-            form = text[position : position + length]
-            many = chance.random() < (0.5 if form.startswith("A") else 0.05)
-            tokens.append((form, [form[:1], chance.choice("xy")] if many else [form]))
-            position += length
-        blocks.append(block(chance, tokens))
-    return "".join(blocks)
-
-
-def block(chance: random.Random, tokens: list[tuple[str, list[str]]]) -> str:
-    """A sentence with drawn tags and a drawn tree, in which many heads are those of the word before."""
-    n = sum(len(words) for _, words in tokens)
-    lines, number, root = [], 0, chance.randint(1, n)
-    for form, words in tokens:
-        if len(words) > 1:
-            lines.append(f"{number + 1}-{number + len(words)}\t{form}" + "\t_" * 8)
-        for word in words:
-            number += 1
-            head = 0 if number == root else number - 1 if number > root else number + 1
-            if abs(number - root) > 1 and chance.random() < 0.3:
-                head = chance.randint(root, number - 1) if number > root else chance.randint(number + 1, root)
-            label = "root" if head == 0 else chance.choice(LABELS)
-            tags = [chance.choice(LEMMAS), *(TAGS[0] if chance.random() < 0.8 else chance.choice(TAGS) for _ in "ux")]
-            features = "|".join(sorted({chance.choice(FEATURES[:2]), *chance.sample(FEATURES[2:], 1)})) or "_"
-            lines.append("\t".join([str(number), word, *tags, features, str(head), label, "_", "_"]))
-    return "\n".join(lines) + "\n\n"
-
-
-def case(seed: int, size: int = 60) -> tuple[str, str, str]:
-    """Three analyses of a text."""
-    chance = random.Random(seed)
-    text = "".join(chance.choice("abA.?") for _ in range(size))
-    pieces = [chance.choice((1, 2, 2, 4)) for _ in text]
-    first, second, third = (drawn(chance, text, pieces) for _ in range(3))
-    return first, second, third
 
 
 def parsed(text: str):
@@ -76,10 +29,8 @@ def parsed(text: str):
 
 @pytest.mark.parametrize("seed", seeds(40))
 def test_tables_equal_the_definitions(seed):
-    texts = case(seed)
-    gold, *systems = map(parsed, texts)
-    kept = {"Case", "Number"}
-    known = set("abA")
+    texts = analyses(seed)
+    (gold, *systems), kept, known = map(parsed, texts), {"Case", "Number"}, set("abA")
     errors = text_errors(gold, systems, known, kept)
     tables, expected = errors["tables"], naive.read(texts[0])
     words = naive.flat(expected)
@@ -113,7 +64,7 @@ def test_tables_equal_the_definitions(seed):
 @pytest.mark.parametrize("seed", range(40, 60))
 def test_all_words_are_as_many_as_in_the_official_evaluation(seed):
     pytest.importorskip("udtools")
-    texts = case(seed)
+    texts = analyses(seed)
     gold, *systems = map(parsed, texts)
     errors = text_errors(gold, systems, {"ab"}, universal_features())
     for i, text in enumerate(texts[1:]):
@@ -129,7 +80,7 @@ def test_all_words_are_as_many_as_in_the_official_evaluation(seed):
 
 
 def test_the_cases_have_every_kind():
-    texts = [map(parsed, case(seed)[:2]) for seed in range(40)]
+    texts = [map(parsed, analyses(seed)[:2]) for seed in range(40)]
     found = [text_errors(gold, [system]) for gold, system in texts]
     for table in ("cause", "word"):
         for i, row in enumerate(found[0]["tables"][table]):
@@ -177,16 +128,12 @@ def test_marks_belong_to_their_letters():
     assert text_errors(parsed(joined), [parsed(gold)])["tables"]["sentence"][0]["wrong"] == [count]
 
 
-def test_no_text_and_no_system():
+def test_texts_without_sentences_systems_or_trees():
     assert text_errors([], [[]])["words"] == 0
     assert text_error_report(text_errors([], [[]]))
     assert text_errors(parsed(GOLD), [])["words"] == 5
-
-
-def test_a_text_without_trees_is_refused():
-    empty = parsed(GOLD.replace("\t3\t", "\t_\t").replace("\t0\t", "\t_\t"))
     with pytest.raises(DataError, match="HEAD is absent"):
-        text_errors(empty, [parsed(SYSTEM)])
+        text_errors(parsed(GOLD.replace("\t3\t", "\t_\t").replace("\t0\t", "\t_\t")), [parsed(SYSTEM)])
 
 
 @pytest.fixture
@@ -200,29 +147,27 @@ def files(tmp_path) -> list[str]:
 
 def test_the_command(files, capsys):
     gold, a, b, train = files
+
+    def output(*words: str) -> str:
+        assert main(["evaluate", "--ud", gold, *words]) == 0
+        return capsys.readouterr().out
+
     expected = text_errors(parsed(GOLD), [parsed(SYSTEM)], {"vin"}, universal_features())
-    assert main(["evaluate", "--ud", "--errors", gold, a, "--train", train, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    result = json.loads(output(a, "--errors", "--train", train, "--json"))
     assert result["errors"] == expected and result["system"]["scores"]["Words"]["gold"] == 5
-    assert main(["evaluate", "--ud", "--errors", gold, a, "--train", train]) == 0
-    text = capsys.readouterr().out
-    assert main(["evaluate", "--ud", gold, a]) == 0
-    assert text == capsys.readouterr().out + text_error_report(expected)
-    assert main(["evaluate", "--ud", "--errors", gold, a, b, "--json"]) == 0
-    both = json.loads(capsys.readouterr().out)["errors"]
+    assert output(a, "--errors", "--train", train) == output(a) + text_error_report(expected)
+    both = json.loads(output(a, b, "--errors", "--json"))["errors"]
     assert both == text_errors(parsed(GOLD), [parsed(SYSTEM), parsed(GOLD)], None, universal_features())
     assert all(row["counts"][1] == 0 for row in both["tables"]["cause"])
-    assert main(["evaluate", "--ud", "--errors", gold, a, b]) == 0
-    assert "UPOS A    UPOS B" in capsys.readouterr().out
+    assert "UPOS A    UPOS B" in output(a, b, "--errors")
 
 
-def test_a_pipe_is_read_once(files):
+def test_a_pipe_is_read_once(files, capsys):
     gold, a, _, _ = files
-    command = [sys.executable, "-m", "nonproj", "evaluate", "--ud", "--errors", gold, "-"]
     with open(a, encoding="utf-8") as stream:
-        found = subprocess.run(command, stdin=stream, capture_output=True, text=True, check=True)
-    direct = subprocess.run([*command[:-1], a], capture_output=True, text=True, check=True)
-    assert found.stdout == direct.stdout and "confused tags" in found.stdout
+        found = run_copy("nonproj", "evaluate", "--ud", "--errors", gold, "-", stdin=stream)
+    assert main(["evaluate", "--ud", "--errors", gold, a]) == 0
+    assert found.stdout == capsys.readouterr().out and "confused tags" in found.stdout
 
 
 def test_faulty_files_and_options(files, capsys, tmp_path):

@@ -22,19 +22,9 @@ from nonproj.components.trainer import train  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 
-OPTIONS = {
-    "features.bits": 12,
-    "pruner.bits": 11,
-    "labeler.bits": 12,
-    "network.size": 16,
-    "training.epochs": 2,
-    "training.margin": 5.0,
-    "pruner.epochs": 1,
-    "pruner.folds": 0,
-    "decoding.threshold": 1e-5,
-    "tagger.epochs": 0,
-    "segmenter.epochs": 0,
-}
+OPTIONS = {"features.bits": 12, "pruner.bits": 11, "labeler.bits": 12, "network.size": 16, "decoding.threshold": 1e-5}
+OPTIONS |= {"training.epochs": 2, "training.margin": 5.0, "pruner.epochs": 1}
+OPTIONS |= dict.fromkeys(("pruner.folds", "tagger.epochs", "segmenter.epochs"), 0)
 """Small tables and little training, so that features collide and sentences need many iterations."""
 
 RUNS = {"pruned": [], "full": ["--full"], "projective": ["--projective", "--single-root", "--no-exact"]}

@@ -17,7 +17,8 @@ from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.card import calibration_of_test, model_card
 from nonproj.model.model import Model
 
-SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16", "--set", "tagger.epochs=1"]
+SMALL = [f"--set={name}.bits=16" for name in ("features", "pruner", "labeler")]
+SMALL += [f"--set={name}=1" for name in ("tagger.epochs", "tagger.restarts", "tagger.network_epochs", "network.epochs")]
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +38,13 @@ def folder(tmp_path_factory):
 
 def test_the_model_remembers_its_files_and_its_test(folder, capsys):
     meta = Model.load(folder / "toy.nonproj").meta
-    assert meta["data"] == {
-        "name": "Toy | 1",
-        "licence": "CC BY-SA 4.0",
-        "train_file": "train.conllu",
-        "train_sha256": hashlib.sha256((folder / "train.conllu").read_bytes()).hexdigest(),
-        "test_file": "test.conllu",
-        "test_sha256": hashlib.sha256((folder / "test.conllu").read_bytes()).hexdigest(),
-        "held_out_sentences": 4,
+    digests = {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("train.conllu", "test.conllu")
     }
+    expected = {"name": "Toy | 1", "licence": "CC BY-SA 4.0", "held_out_sentences": 4}
+    expected |= {"train_file": "train.conllu", "train_sha256": digests["train.conllu"]}
+    expected |= {"test_file": "test.conllu", "test_sha256": digests["test.conllu"]}
+    assert meta["data"] == expected
     assert main(["evaluate", "-m", str(folder / "toy.nonproj"), str(folder / "test.conllu"), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert meta["test"]["uas"] == figures["without_punctuation"]["uas"]

@@ -20,8 +20,7 @@ def verify(path):
     return Model.load(path, verified=True)
 
 
-LOADERS = [Model.load, verify]
-
+BOTH = pytest.mark.parametrize("load", [Model.load, verify], ids=lambda load: load.__qualname__)
 
 CUT = [b"", b"}", b"}}", b'"}}', b'","a":1}}', b'","a":"x\xff"}}', b'"},"a":1}', b'","digests":"[]"}}']
 CUT += [b'","digests":"{\\"a\\":\\"\\"}"}}', b'","digests":"{\\"a\\":\\"\\"}"},"a":[]}']
@@ -52,7 +51,7 @@ def test_a_file_may_be_compressed(tmp_path, monkeypatch):
     assert refused(container.read, tmp_path / "p") == f"decompressed, it is larger than {len(plain) - 1} bytes"
 
 
-@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
+@BOTH
 def test_damaged_compressed_files_are_refused(load, tmp_path):
     write(tmp_path / "m", {}, {"a": np.arange(5000)})
     packed = gzip.compress((tmp_path / "m").read_bytes())
@@ -71,23 +70,19 @@ def test_a_model_of_another_kind(tmp_path):
     assert refused(Model.load, tmp_path / "m") == "a model for toy, not for parsing"
 
 
-@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
-def test_nested_headers_are_refused(load, tmp_path):
-    check_nesting(load, tmp_path / "m")
+@BOTH
+@pytest.mark.parametrize("check", [check_nesting, check_other_formats])
+def test_nested_headers_archives_and_arrays_of_numpy_are_refused(load, check, tmp_path):
+    check(load, tmp_path / "m")
 
 
-@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
-def test_archives_and_arrays_of_numpy_are_refused(load, tmp_path):
-    check_other_formats(load, tmp_path / "m")
-
-
-@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
+@BOTH
 @pytest.mark.parametrize("text", NONSENSE)
 def test_headers_with_control_characters_and_other_nonsense(load, text, tmp_path):
     check_nonsense(load, tmp_path / "m", text)
 
 
-@pytest.mark.parametrize("load", LOADERS, ids=lambda load: load.__qualname__)
+@BOTH
 @pytest.mark.parametrize("rest", CUT)
 def test_headers_without_what_must_be_there(load, rest, tmp_path):
     header = forgery.BEGINNING + forgery.ZEROS.encode() + rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
@@ -16,119 +17,119 @@ from nonproj.errors import ModelError
 from nonproj.model.hub import from_hub, is_on_hub
 from nonproj.model.installed import located
 
-pytest.importorskip("huggingface_hub")
+constants = pytest.importorskip("huggingface_hub.constants")
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 LOAD = """
 import sys
-from nonproj.errors import NonprojError
 from nonproj.model.installed import located
 from nonproj.model.model import Model
-try:
-    path = located(sys.argv[1])
-    print(path)
-    print(Model.load(path).labels)
-except NonprojError as error:
-    print(error)
+for name in sys.argv[1:]:
+    print(located(name))
+    print(Model.load(located(name)).labels)
 """
 
 
-class Hub:
-    """A server with one repository, ``someone/danish``, that counts the downloads of its model."""
+DIGEST = hashlib.sha256(a_model().to_bytes()).hexdigest()
 
-    def __init__(self, data, stated=None):
-        self.downloads, digest = 0, stated or hashlib.sha256(data).hexdigest()
-        hub = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_HEAD(self):
-                self.answer(False)
+@contextlib.contextmanager
+def serving(digest=DIGEST):
+    """A server with one repository, ``someone/danish``: its address, and the downloads of its model."""
+    data, downloads = a_model().to_bytes(), []
 
-            def do_GET(self):
-                self.answer(True)
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            found = self.path in (f"/someone/danish/resolve/{at}/model.nonproj" for at in ("main", "v2", COMMIT))
+            self.send_response(200 if found else 404)
+            headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{digest}"', "Content-Length": str(len(data) * found)}
+            if not found:
+                headers["X-Error-Code"] = "RevisionNotFound" if "danish" in self.path else "RepoNotFound"
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if found and self.command == "GET":
+                downloads.append(self.path)
+                self.wfile.write(data)
 
-            def answer(self, body):
-                found = self.path in (f"/someone/danish/resolve/{at}/model.nonproj" for at in ("main", "v2", COMMIT))
-                self.send_response(200 if found else 404)
-                self.send_header("X-Repo-Commit", COMMIT)
-                if not found:
-                    unknown = "RevisionNotFound" if "danish" in self.path else "RepoNotFound"
-                    self.send_header("X-Error-Code", unknown)
-                self.send_header("ETag", f'"{digest}"')
-                self.send_header("Content-Length", str(len(data) if found else 0))
-                self.end_headers()
-                if body and found:
-                    hub.downloads += 1
-                    self.wfile.write(data)
+        do_HEAD = do_GET
 
-            def log_message(self, *_):
-                pass
+        def log_message(self, *_):
+            pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", downloads
+        server.shutdown()
 
 
 @pytest.fixture
-def hub():
-    made = Hub(a_model().to_bytes())
-    yield made
-    made.close()
+def reach(tmp_path, monkeypatch):
+    """Let the client, whose cache is an empty folder, take the server at an address for the Hub."""
+
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    def set_address(url):
+        for name, value in {"ENDPOINT": url, "HF_HUB_CACHE": str(tmp_path), "HF_HUB_DISABLE_XET": True}.items():
+            monkeypatch.setattr(constants, name, value)
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "/{repo_id}/resolve/{revision}/{filename}")
+
+    return set_address
 
 
-def load(name, folder, url, **environment):
-    """Return what a new process prints that loads a model; the client reads its environment when it is imported."""
+def load(folder, url, *names, **environment):
+    """Return what a new process prints that loads models; the client reads its environment when it is imported."""
     hidden = ("HF_", "HUGGINGFACE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith(hidden)}
     settings = {"HF_HOME": str(folder), "HF_ENDPOINT": url, "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}
-    command = [sys.executable, "-c", LOAD, name]
+    command = [sys.executable, "-c", LOAD, *names]
     done = subprocess.run(command, env=inherited | settings | environment, capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
-def test_a_model_is_downloaded_once_and_found_offline(hub, tmp_path):
-    path, labels = load("hf:someone/danish", tmp_path, hub.url)
-    assert labels == "['subj', 'æ']" and path.startswith(str(tmp_path)) and path.endswith(f"{COMMIT}/model.nonproj")
-    assert load("hf:someone/danish@v2", tmp_path, hub.url) == [path, labels]
-    assert hub.downloads == 1
-    assert load("hf:someone/danish", tmp_path, hub.url, HF_HUB_OFFLINE="1") == [path, labels]
-    hub.close()
-    assert load("hf:someone/danish", tmp_path, hub.url) == [path, labels]
+def test_a_model_is_downloaded_once_and_found_offline(tmp_path):
+    with serving() as (url, downloads):
+        path, labels, *second = load(tmp_path, url, "hf:someone/danish", "hf:someone/danish@v2")
+        assert labels == "['subj', 'æ']" and path.startswith(str(tmp_path)) and path.endswith(f"{COMMIT}/model.nonproj")
+        assert second == [path, labels] and len(downloads) == 1
+        assert load(tmp_path, url, "hf:someone/danish", HF_HUB_OFFLINE="1") == [path, labels]
 
 
-def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path):
-    (unknown,) = load("hf:someone/klingon", tmp_path, hub.url)
-    assert unknown.startswith("hf:someone/klingon: no model.nonproj of it on the Hub (404 Client Error")
-    (revision,) = load("hf:someone/danish@v7", tmp_path, hub.url)
-    assert revision.startswith("hf:someone/danish@v7: no model.nonproj of it on the Hub (404 Client Error")
-    (offline,) = load("hf:someone/danish", tmp_path, hub.url, HF_HUB_OFFLINE="1")
-    assert offline == (
-        "hf:someone/danish: it is not in the cache, and the Hub cannot be reached; "
-        "copy its model.nonproj here and name the file"
-    )
+def fault(name, match=None):
+    """Return the error that a name on the Hub raises, without the name."""
+    with pytest.raises(ModelError, match=match) as caught:
+        located(name)
+    return str(caught.value).removeprefix(f"{name}: ")
 
 
-def test_a_file_with_another_digest_is_refused(tmp_path):
-    hub = Hub(a_model().to_bytes(), stated="ab" * 32)
-    try:
-        (line,) = load("hf:someone/danish", tmp_path, hub.url)
-    finally:
-        hub.close()
-    found = hashlib.sha256(a_model().to_bytes()).hexdigest()
-    assert line.startswith(f"hf:someone/danish: SHA-256 is {found}, {'ab' * 32} expected; the file is damaged: remove ")
+def test_what_the_hub_does_not_have_is_one_line(reach, monkeypatch):
+    with serving() as (url, _):
+        reach(url)
+        for name in ("hf:someone/klingon", "hf:someone/danish@v7"):
+            assert "\n" not in fault(name, rf"^{name}: no model\.nonproj of it on the Hub \(404 Client Error")
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        expected = (
+            "it is not in the cache, and the Hub cannot be reached; copy its model.nonproj here and name the file"
+        )
+        assert fault("hf:someone/danish") == expected
 
 
-def test_a_download_damaged_later_is_refused_offline(hub, tmp_path):
-    path, _ = load("hf:someone/danish", tmp_path, hub.url)
+def test_a_file_with_another_digest_is_refused(reach):
+    with serving("ab" * 32) as (url, _):
+        reach(url)
+        line = fault("hf:someone/danish")
+    assert line.startswith(f"SHA-256 is {DIGEST}, {'ab' * 32} expected; the file is damaged: remove ")
+
+
+def test_a_download_damaged_later_is_refused_when_the_hub_is_gone(reach):
+    with serving() as (url, _):
+        reach(url)
+        path = located("hf:someone/danish")
+    assert located("hf:someone/danish") == path
     with open(path, "r+b") as stream:
         stream.seek(100)
         stream.write(b"\0\0\0\0")
-    (line,) = load("hf:someone/danish", tmp_path, hub.url, HF_HUB_OFFLINE="1")
-    assert "the file is damaged: remove " in line
+    fault("hf:someone/danish", "the file is damaged: remove ")
 
 
 @pytest.mark.parametrize("name", ["hf:", "hf:danish", "hf:a/b/c", "hf:a/b@", "hf:a b/c", "hf:a/b@x y", "hf:../x\x1b"])

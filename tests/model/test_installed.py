@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import importlib
-import io
 import subprocess
 import sys
 import zipfile
 from importlib.metadata import distributions
+from pathlib import Path
 
 import pytest
 from containers import a_model
@@ -26,9 +26,9 @@ def contents(name="danish", version="1.2.0", requires=(), summary='A "test" \\ m
 
 
 def install(wheel, folder):
-    """Install a wheel by pip into a folder."""
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder)]
-    subprocess.run([*command, str(wheel)], check=True)
+    """Put the files of a wheel where pip puts them."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
 
 
 @pytest.fixture
@@ -47,7 +47,8 @@ def test_pip_installs_a_wheel_whose_model_is_found_by_name(site, tmp_path):
     assert installed() == [] and installed("danish") == []
     wheel = write_wheel(contents(), tmp_path)
     assert wheel.name == "nonproj_model_danish-1.2.0-py3-none-any.whl"
-    install(wheel, site)
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(site)]
+    subprocess.run([*command, str(wheel)], check=True)
     path = site / "nonproj_model_danish" / "danish.nonproj"
     assert installed() == [InstalledModel("danish", "nonproj-model-danish", "1.2.0", path)] == installed("danish")
     assert located("danish") == path and Model.load(located("danish")).labels == ["subj", "æ"]
@@ -59,13 +60,13 @@ def test_pip_installs_a_wheel_whose_model_is_found_by_name(site, tmp_path):
 
 
 def test_the_same_model_makes_the_same_wheel(tmp_path):
-    one = write_wheel(contents(), tmp_path).read_bytes()
+    wheel = write_wheel(contents(), tmp_path)
+    one = wheel.read_bytes()
     assert write_wheel(contents(), tmp_path).read_bytes() == one
-    with zipfile.ZipFile(io.BytesIO(one)) as archive:
+    with zipfile.ZipFile(wheel) as archive:
         assert archive.testzip() is None
-        names = archive.namelist()
         record = archive.read("nonproj_model_danish-1.2.0.dist-info/RECORD").decode().splitlines()
-    assert [line.partition(",")[0] for line in record] == names
+        assert [line.partition(",")[0] for line in record] == archive.namelist()
 
 
 def test_requirements_reach_pip(site, tmp_path):
@@ -76,28 +77,22 @@ def test_requirements_reach_pip(site, tmp_path):
 
 
 def test_a_file_comes_before_a_name_unless_both_exist(site, tmp_path):
-    with open("danish", "w", encoding="utf-8") as stream:
-        stream.write("no model")
+    Path("danish").write_text("no model", encoding="utf-8")
     assert str(located("danish")) == "danish"
     install(write_wheel(contents(), tmp_path), site)
     with pytest.raises(ModelError, match=r"danish: both a file and an installed model; \./danish is the file"):
         located("danish")
-    for path in ("./danish", "danish.nonproj", "missing.nonproj", str(tmp_path)):
-        assert str(located(path)) == str(type(site)(path))
-    assert located(site / "x") == site / "x"
-
-
-def test_a_folder_does_not_hide_an_installed_model(site, tmp_path):
-    install(write_wheel(contents(), tmp_path), site)
-    (tmp_path / "work" / "danish").mkdir()
-    assert located("danish").is_relative_to(site)
+    for path in ("./danish", "danish.nonproj", "missing.nonproj", str(tmp_path), site / "x"):
+        assert located(path) == Path(path)
+    Path("danish").unlink()
+    Path("danish").mkdir()
+    assert located("danish").is_relative_to(site), "a folder does not hide it"
 
 
 def test_two_packages_with_one_name_are_an_error(site, tmp_path, monkeypatch):
     install(write_wheel(contents(), tmp_path), site)
     other = tmp_path / "other"
-    write = write_wheel(contents("dansk"), tmp_path)
-    install(write, other)
+    install(write_wheel(contents("dansk"), tmp_path), other)
     (points,) = other.glob("*.dist-info/entry_points.txt")
     points.write_text("[nonproj.models]\ndanish = nonproj_model_dansk\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(other))
@@ -105,19 +100,15 @@ def test_two_packages_with_one_name_are_an_error(site, tmp_path, monkeypatch):
         located("danish")
 
 
-def test_a_damaged_package_is_named(site, tmp_path):
-    install(write_wheel(contents(), tmp_path), site)
-    (site / "nonproj_model_danish" / "danish.nonproj").unlink()
-    with pytest.raises(ModelError, match="the package nonproj-model-danish lacks its file"):
-        located("danish")
-
-
-def test_unknown_names_list_the_known_ones(site, tmp_path):
+def test_damaged_packages_and_unknown_names(site, tmp_path):
     with pytest.raises(ModelError, match=r"klingon: no such file, .* \(none is installed\)"):
         located("klingon")
     install(write_wheel(contents(), tmp_path), site)
     with pytest.raises(ModelError, match=r"\(installed: danish\)"):
         located("klingon")
+    (site / "nonproj_model_danish" / "danish.nonproj").unlink()
+    with pytest.raises(ModelError, match="the package nonproj-model-danish lacks its file"):
+        located("danish")
 
 
 @pytest.fixture
@@ -131,26 +122,25 @@ def own(site, tmp_path):
 
 
 def test_packages_never_change_the_default_silently(own, site, tmp_path, monkeypatch):
-    assert default() == own
-    install(write_wheel(contents(), tmp_path), site)
-    assert default() == own
-    for name in ("greek", "english"):
-        install(write_wheel(contents(name), tmp_path), site)
+    for name in ("danish", "greek", "english"):
         assert default() == own
-    monkeypatch.setenv("NONPROJ_MODEL", "danish")
-    assert default() == site / "nonproj_model_danish" / "danish.nonproj"
-    monkeypatch.setenv("NONPROJ_MODEL", "./x.nonproj")
-    assert str(default()) == "x.nonproj"
-    monkeypatch.setenv("NONPROJ_MODEL", "klingon")
-    with pytest.raises(
-        ModelError, match=r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"
+        install(write_wheel(contents(name), tmp_path), site)
+    assert default() == own
+    for name, path in (
+        ("danish", site / "nonproj_model_danish" / "danish.nonproj"),
+        ("./x.nonproj", Path("x.nonproj")),
     ):
+        monkeypatch.setenv("NONPROJ_MODEL", name)
+        assert default() == path
+    monkeypatch.setenv("NONPROJ_MODEL", "klingon")
+    unknown = r"^NONPROJ_MODEL: klingon: no such file, .* \(installed: danish, english, greek\)"
+    with pytest.raises(ModelError, match=unknown):
         default()
-
-
-def test_without_a_model_of_its_own_nonproj_guesses_none(site, tmp_path):
-    install(write_wheel(contents(), tmp_path), site)
-    with pytest.raises(ModelError, match=r"no model is named, and .* set NONPROJ_MODEL \(installed: danish\)"):
+    monkeypatch.delenv("NONPROJ_MODEL")
+    own.unlink()
+    with pytest.raises(
+        ModelError, match=r"no model is named, and .* set NONPROJ_MODEL \(installed: danish, english, greek\)"
+    ):
         default()
 
 
@@ -175,11 +165,10 @@ def test_own_models_come_after_packages(own, site, tmp_path):
     assert [each.package for each in installed()] == ["nonproj", "nonproj-model-english"]
 
 
-@pytest.mark.parametrize("name", ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"])
-def test_what_is_not_a_name(name):
-    assert not is_name(name)
+NO_NAMES = ["", "-", "--x", "a--b", "Danish", "a b", "a/b", "../x", "x.nonproj", "æ", "a\n", "_"]
+NO_VERSIONS = ["", "v1", "1.0-2", "1..0", "1.0\n", "1/2", "latest", "1.0+Ab"]
 
 
-@pytest.mark.parametrize("version", ["", "v1", "1.0-2", "1..0", "1.0\n", "1/2", "latest", "1.0+Ab"])
-def test_what_is_not_a_version(version):
-    assert not is_version(version)
+@pytest.mark.parametrize(("test", "text"), [*((is_name, x) for x in NO_NAMES), *((is_version, x) for x in NO_VERSIONS)])
+def test_what_is_no_name_or_version(test, text):
+    assert not test(text)

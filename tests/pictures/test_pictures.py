@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 from instances import seeds
+from judged import random_tree
 from naive_pictures import SVG, crossing_pairs, crossings, parsed
 from pages import ROOT, run_page
 from toy import sentences
@@ -31,26 +32,26 @@ from nonproj.pipeline.parses import Parse
 from nonproj.trees.crossing import nonprojective
 from nonproj.types import Decoded, Sentence
 
-WORDS = ("i", "Donaudampfschiff", "依存", "på", ".", "een", "נהר", "W")
+WORDS = ("i", "Donaudampfschiff", "依存", "på", ".", "een")
 LABELS = ("", "x", "nsubj", "nsubj:passive:xsubj")
 
 
-def random_tree(chance: random.Random, n: int) -> list[int]:
-    """Return any tree of n words, with one root or more."""
-    order = chance.sample(range(1, n + 1), n)
-    heads = [-1] + [0] * n
-    for i, modifier in enumerate(order):
-        heads[modifier] = (
-            chance.choice([0, *order[:i]]) if chance.random() < 0.2 or i == 0 else chance.choice(order[:i])
-        )
-    return heads
+def tree_picture(heads: list[int]) -> Picture:
+    """Return a picture of a tree of words that are all the same."""
+    n = len(heads)
+    return Picture(["w"] * n, [""] * n, arcs_of(heads, ["x"] * n), [])
+
+
+def forms_of(root: ElementTree.Element) -> list[str]:
+    """Return the forms that a picture shows."""
+    return [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "form"]
 
 
 def random_picture(seed: int) -> tuple[Picture, list[int], list[int]]:
     """Return a picture of two random trees over random words."""
     chance = random.Random(seed)
     n = chance.randint(1, 18)
-    forms, trees = [chance.choice(WORDS[:6]) for _ in range(n)], [random_tree(chance, n) for _ in range(2)]
+    forms, trees = [chance.choice(WORDS) for _ in range(n)], [random_tree(chance, n) for _ in range(2)]
     labels = [[chance.choice(LABELS) for _ in range(n)] for _ in range(2)]
     above, below = compared(trees[0][1:], labels[0], trees[1][1:], labels[1])
     tags = [chance.choice(("", "NOUN")) for _ in range(n)]
@@ -65,7 +66,7 @@ SEEDS = seeds(60)
 def test_arcs_cross_where_the_tree_does_and_end_at_their_words(seed):
     picture, heads, _ = random_picture(seed)
     root, centers, arcs = parsed(to_svg(picture))
-    assert [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "form"] == picture.forms
+    assert forms_of(root) == picture.forms
     above = {word: line for kinds, word, line in arcs if OTHER not in kinds}
     below = {word: line for kinds, word, line in arcs if OTHER in kinds}
     assert sorted(above) == list(range(1, len(heads))) and sorted(below) == [arc.modifier for arc in picture.below]
@@ -76,12 +77,11 @@ def test_arcs_cross_where_the_tree_does_and_end_at_their_words(seed):
     crossed = {word for pair in pairs for word in pair}
     assert {word for kinds, word, _ in arcs if "cross" in kinds and OTHER not in kinds} == crossed
     edges = [0.0, *((a + b) / 2 for a, b in itertools.pairwise(centers)), float(root.get("width"))]
-    for side in (above, below):
+    for side, of_side in ((above, picture.above), (below, picture.below)):
         ends = []
-        for word, line in side.items():
-            arc = (picture.above if side is above else [None, *picture.below])[0]
-            arc = next(a for a in (picture.above if side is above else picture.below) if a.modifier == word)
-            assert edges[word - 1] < line[-1][0] < edges[word]
+        for arc in of_side:
+            line = side[arc.modifier]
+            assert edges[arc.modifier - 1] < line[-1][0] < edges[arc.modifier]
             ends.append(line[-1][0])
             if arc.head:
                 assert edges[arc.head - 1] < line[0][0] < edges[arc.head]
@@ -110,9 +110,9 @@ def test_labels_do_not_overlap(seed):
 
 def test_nested_arcs_of_projective_trees_need_few_levels():
     """The arcs of a chain lie side by side, at one level; those from one head to all words after it in n - 1."""
-    chain = lay_out(Picture(["a"] * 9, [""] * 9, arcs_of(range(9), ["x"] * 9), []))
+    chain = lay_out(tree_picture(list(range(9))))
     assert {arc.level for arc in chain.arcs if arc.arc.head} == {1}
-    star = lay_out(Picture(["a"] * 9, [""] * 9, arcs_of([0] + [1] * 8, ["x"] * 9), []))
+    star = lay_out(tree_picture([0] + [1] * 8))
     assert sorted(arc.level for arc in star.arcs) == list(range(1, 10))
 
 
@@ -121,14 +121,8 @@ def test_crossing_is_that_of_the_evaluation():
     for seed in range(200):
         chance = random.Random(seed)
         heads = random_tree(chance, chance.randint(1, 9))
-        picture = Picture(
-            ["w"] * (len(heads) - 1), [""] * (len(heads) - 1), arcs_of(heads[1:], ["x"] * (len(heads) - 1)), []
-        )
-        assert (
-            any(arc.crosses for arc in lay_out(picture).arcs)
-            == nonprojective(heads[1:]).any()
-            == bool(crossing_pairs(heads))
-        )
+        crosses = any(arc.crosses for arc in lay_out(tree_picture(heads[1:])).arcs)
+        assert crosses == nonprojective(heads[1:]).any() == bool(crossing_pairs(heads))
 
 
 def test_right_to_left_text_is_mirrored():
@@ -144,18 +138,9 @@ def test_markup_and_control_characters_are_harmless():
     nasty = ["</svg><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "\x1b[2J\x00", "&amp;", "'\""]
     picture = Picture(nasty, nasty, arcs_of([0, 1, 1, 1, 1], nasty), [])
     root = ElementTree.fromstring(to_svg(picture))
-    forms = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "form"]
-    assert forms == [nasty[0], nasty[1], "\\x1b[2J\\x00", *nasty[3:]]
-    assert {each.tag.removeprefix(SVG) for each in root.iter()} <= {
-        "svg",
-        "title",
-        "desc",
-        "style",
-        "rect",
-        "text",
-        "g",
-        "path",
-    }
+    assert forms_of(root) == [nasty[0], nasty[1], "\\x1b[2J\\x00", *nasty[3:]]
+    tags = {each.tag.removeprefix(SVG) for each in root.iter()}
+    assert tags <= {"svg", "title", "desc", "style", "rect", "text", "g", "path"}
     drawn = terminal.to_terminal(picture)
     assert "\x1b" not in drawn and "\x00" not in drawn
 
@@ -181,11 +166,11 @@ def test_strokes_tell_kinds_apart_without_colours():
     above, below = compared([2, 0, 2], ["a", "root", "b"], [3, 0, 2], ["a", "root", "c"])
     assert [arc.kind for arc in above] == [WRONG, RIGHT, "label"]
     root = ElementTree.fromstring(to_svg(Picture(["a", "b", "c"], [""] * 3, above, below)))
-    dashes = {}
-    for group in root.iter(f"{SVG}g"):
-        dashes[group.get("class").split()[1]] = [
-            path.get("stroke-dasharray") for path in group if path.get("fill") == "none"
-        ][0]
+    groups = {group.get("class").split()[1]: group for group in root.iter(f"{SVG}g")}
+    dashes = {
+        kind: next(path.get("stroke-dasharray") for path in group if path.get("fill") == "none")
+        for kind, group in groups.items()
+    }
     assert dashes["wrong"] and dashes["other"] and dashes["wrong"] != dashes["other"] and not dashes["right"]
 
 
@@ -203,16 +188,10 @@ def test_images():
 
 def test_tikz_can_be_read_back():
     forms = ["R&D", "50 %", "a_b", "#1", "{x}", "\\", "~^$"]
-    picture = Picture(forms, [""] * 7, arcs_of([2, 0, 2, 3, 3, 5, 5], ["a_b"] + ["x"] * 6), [])
-    text = to_tikz(picture)
-    assert re.findall(r"\\depedge\{(\d)\}\{(\d)\}", text) == [
-        ("2", "1"),
-        ("2", "3"),
-        ("3", "4"),
-        ("3", "5"),
-        ("5", "6"),
-        ("5", "7"),
-    ]
+    heads = [2, 0, 2, 3, 3, 5, 5]
+    text = to_tikz(Picture(forms, [""] * 7, arcs_of(heads, ["a_b"] + ["x"] * 6), []))
+    edges = [(str(head), str(word)) for word, head in enumerate(heads, 1) if head]
+    assert re.findall(r"\\depedge\{(\d)\}\{(\d)\}", text) == edges
     assert "\\deproot{2}{x}" in text and "{a\\_b}" in text
     row = re.search(r"\\begin\{deptext\}\[.*\]\n(.*) \\\\\n\\end", text)[1]
     assert len(row.split(" \\& ")) == 7
@@ -232,9 +211,7 @@ def test_terminal_shows_both_trees_and_colours_only_on_demand(monkeypatch):
     picture = Picture(["依存", "x"], ["N", "V"], above, below, [0.5, 0.25])
     lines = terminal.to_terminal(picture).split("\n")
     assert lines[0].endswith("N  a of 2 x  x root  0.50") and lines[1].endswith("V  root  x b of 1 依存  0.25")
-    assert lines[0].index("N") + 2 == lines[1].index("V"), (
-        "columns are aligned: the first form is two characters of two"
-    )
+    assert lines[0].index("N") + 2 == lines[1].index("V"), "columns are aligned: the first form has two wide characters"
     coloured = terminal.to_terminal(picture, colours=True)
     assert re.sub(r"\x1b\[\d*m", "", coloured).split("\n") == lines[:2]
     tty = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
@@ -257,17 +234,7 @@ def test_notebooks_draw_sentences_documents_and_parses():
     assert ElementTree.fromstring(html).find(f"{SVG}svg") is not None
     assert Document("", [sentence] * 50)._repr_html_().count("<svg") == 20
     assert "and 30 more sentences" in Document("", [sentence] * 50)._repr_html_()
-    numbers = [
-        text.text
-        for text in ElementTree.fromstring(parse._repr_html_()).iter(f"{SVG}text")
-        if text.get("class") == "form"
-    ]
-    assert numbers == ["1", "2"]
-
-
-def test_a_picture_needs_a_tree():
-    with pytest.raises(DataError, match="a.conll:7: HEAD is absent"):
-        picture_of(Sentence([["1", "a", *"________"]], path="a.conll", line=7))
+    assert forms_of(ElementTree.fromstring(parse._repr_html_())) == ["1", "2"]
 
 
 def test_the_page_of_pictures(tmp_path, monkeypatch):
@@ -332,16 +299,19 @@ def test_any_part_of_a_tree_is_drawn(n):
     for seed in range(20):
         chance = random.Random(seed)
         heads = [-1] + [head if chance.random() < 0.6 else -1 for head in random_tree(chance, n)[1:]]
-        picture = Picture(["w"] * n, [""] * n, arcs_of(heads[1:], ["x"] * n), [])
+        picture = tree_picture(heads[1:])
         assert len(picture.above) == sum(head >= 0 for head in heads)
         for draw in (to_svg, to_tikz, terminal.to_terminal):
             assert draw(picture)
 
 
 def test_no_heads_at_all_and_cycles_are_errors():
-    for text, message in ((re.sub(r"\t[\d_]+\t(\w+\t_\t_\n)", r"\t_\t\1", PARTIAL), "for all words"),):
+    with pytest.raises(DataError, match="a.conll:7: HEAD is absent"):
+        picture_of(Sentence([["1", "a", *"________"]], path="a.conll", line=7))
+    headless = re.sub(r"\t[\d_]+\t(\w+\t_\t_\n)", r"\t_\t\1", PARTIAL)
+    for text, message in (
+        (headless, "for all words"),
+        (PARTIAL.replace("\t0\troot", "\t4\troot"), "word 3 form a cycle"),
+    ):
         with pytest.raises(DataError, match=message):
             picture_of(next(conll.read(io.StringIO(text + "\n"))))
-    circle = PARTIAL.replace("\t0\troot", "\t4\troot")
-    with pytest.raises(DataError, match="word 3 form a cycle"):
-        picture_of(next(conll.read(io.StringIO(circle + "\n"))))

@@ -6,16 +6,12 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-import pytest
 import toy
-from command import run
 
 from nonproj.pipeline.compiling import helper
 from nonproj.workers.processes import Processes
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 NUMBA = ".numba_config.yaml"
 TRACE = "chrome_trace: victim\nopt: '0'\ncache_dir: .\n"  # numba writes the trace when the process ends
 
@@ -26,26 +22,15 @@ NAMED = re.compile(r"(a\.conllu|text\.txt|m|out\..*|\.nonproj-.*|\.m\..*|m\..*|R
 """Files that the user names, files made beside them, README and licence of a treebank, and an entry of a path."""
 
 
-@pytest.fixture
-def traps(tmp_path, monkeypatch) -> Path:
-    """A folder that is the current one, with settings of numba, and a file that they would overwrite."""
+def test_processes_that_commands_start_take_no_settings_of_numba_from_it(tmp_path, monkeypatch):
+    """Otherwise the trace would overwrite a file."""
     (tmp_path / NUMBA).write_text(TRACE)
     (tmp_path / "victim").write_text("precious")
     monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_commands_take_no_settings_of_numba_from_it(traps):
-    done = run("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"))
-    assert (done.returncode, done.stdout.encode()) == (0, (GOLDEN / "pruned.conll").read_bytes())
-    assert "umba" not in done.stderr and (traps / "victim").read_text() == "precious"
-
-
-def test_the_processes_that_they_start_take_none_either(traps):
     with helper("nonproj.pipeline.compiling"):  # which ends, with an error, when all is imported
         pass
-    assert (traps / "victim").read_text() == "precious"
-    (traps / NUMBA).write_text("{")
+    assert (tmp_path / "victim").read_text() == "precious"
+    (tmp_path / NUMBA).write_text("{")
     with Processes(1) as processes:
         assert processes.submit(len, "abc").result() == 3
 
@@ -84,12 +69,15 @@ COMMANDS = [
 
 
 def test_commands_open_no_file_there_that_the_user_has_not_named(tmp_path):
-    for name in (NUMBA, *TRAPS):
+    for name in TRAPS:
         (tmp_path / name).write_text("{")
+    (tmp_path / NUMBA).write_text(TRACE)
+    (tmp_path / "victim").write_text("precious")
     (tmp_path / "a.conllu").write_text(toy.raw_treebank(40), encoding="utf-8")
     (tmp_path / "text.txt").write_text("Den hund ser en kat.\n")
     command = [sys.executable, "-P", "-c", PROGRAM, json.dumps(COMMANDS)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     opened = json.loads(done.stderr.splitlines()[-1])
+    assert (tmp_path / "victim").read_text() == "precious"
     assert "a.conllu" in opened and not [name for name in opened if not NAMED.fullmatch(name)]

@@ -1,17 +1,14 @@
 """Fetching and converting treebanks: known bytes, or an error with advice."""
 
 import hashlib
-import io
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import tarfile
-import zipfile
 
 import pytest
-from scripts import SCRIPTS, imported
+from scripts import SCRIPTS, archive_of, imported, zipped
 
 EMPTY = hashlib.sha256(b"").hexdigest()
 
@@ -23,15 +20,28 @@ def scripts():
         yield dict(zip(("ddt", "nltk", "ud", "fetch", "treebanks"), modules, strict=True))
 
 
-def run(*arguments, **variables):
-    environment = {key: value for key, value in os.environ.items() if key != "NONPROJ_TREEBANKS"} | variables
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)], capture_output=True, text=True, env=environment, check=False
-    )
+@pytest.fixture
+def run(scripts, capsys, monkeypatch):
+    """Run the program of a module; return its exit code and what it writes."""
+    monkeypatch.delenv("NONPROJ_TREEBANKS", raising=False)
+
+    def run_main(module, *arguments):
+        capsys.readouterr()
+        return scripts[module].main([str(argument) for argument in arguments]), *capsys.readouterr()
+
+    return run_main
 
 
-def sha256(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+@pytest.fixture
+def replace(scripts, monkeypatch):
+    """Replace facts of a known treebank, and return it."""
+
+    def set_facts(language, **facts):
+        treebank = scripts["treebanks"].TREEBANKS[language]._replace(**facts)
+        monkeypatch.setitem(scripts["treebanks"].TREEBANKS, language, treebank)
+        return treebank
+
+    return set_facts
 
 
 # The Danish Dependency Treebank
@@ -71,40 +81,52 @@ def test_sentences_end_where_no_edge_passes(scripts):
     assert list(scripts["ddt"].cut([])) == []
 
 
-def test_danish_sources_that_are_none(tmp_path):
-    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
-    (tmp_path / "dk").mkdir()
-    for source, message in (
-        ("a.tar.gz", "not a readable tar archive"),
-        ("none.tar.gz", "not a readable tar archive"),
-        ("dk", "holds no files named like 0001-dk.tag"),
+@pytest.mark.parametrize(
+    ("module", "words", "message"),
+    [
+        ("ddt", ["a.tar.gz"], "a.tar.gz: not a readable tar archive"),
+        ("ddt", ["none.tar.gz"], "none.tar.gz: not a readable tar archive"),
+        ("ddt", ["empty"], "empty: holds no files named like 0001-dk.tag"),
+        ("ddt", ["dk"], "dk: 0001-dk.tag is not a DTAG file"),
+        ("nltk", ["english-wsj", "a.zip"], "a.zip: not a readable zip archive"),
+        ("nltk", ["basque", "b.zip"], "eus.train and eus.test expected, only eus.train found"),
+        ("nltk", ["english-wsj", "c.zip"], "c.zip: holds no files named like wsj_"),
+        ("nltk", ["english-wsj", "d.zip"], "wsj_0001.dp: three columns expected in 'a b'"),
+        ("ud", ["greek", "a.tar.gz"], "a.tar.gz: not a readable tar archive"),
+        ("ud", ["greek", "b.tar.gz"], "b.tar.gz: holds no file el_gdt-ud-test.conllu; an archive of"),
+        ("ud", ["english-ewt", "c.tar.gz"], "holds no file not-to-release/sources/email/none.xml.conllu"),
+    ],
+)
+def test_sources_that_are_none(run, tmp_path, monkeypatch, module, words, message):
+    monkeypatch.chdir(tmp_path)
+    for name, data in (
+        ("a.tar.gz", b"x" * 600),
+        ("a.zip", b"PK"),
+        ("dk/0001-dk.tag", b'<W msd="QQZ" in="x:y">x</W>\n'),
     ):
-        result = run(SCRIPTS / "convert_ddt.py", tmp_path / source, "--out", tmp_path / "out")
-        assert result.returncode == 2 and result.stderr.startswith(f"convert_ddt: {tmp_path / source}: {message}")
-        assert result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
-
-
-def test_a_damaged_danish_text_is_named(scripts, tmp_path):
-    (tmp_path / "0001-dk.tag").write_text('<W lemma="x" msd="QQZ" in="x:subj">x</W>\n')
-    with pytest.raises(scripts["treebanks"].TreebankError, match=r"0001-dk\.tag is not a DTAG file"):
-        scripts["ddt"].convert(tmp_path)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "empty").mkdir()
+    zipped(tmp_path / "b.zip", {"eus.train": ""})
+    zipped(tmp_path / "c.zip", {"x": "y"})
+    zipped(tmp_path / "d.zip", {"wsj_0001.dp": "a b\n"})
+    archive_of(tmp_path / "b.tar.gz", "b", {"el_gdt-ud-train.conllu": b"1"})
+    archive_of(tmp_path / "c.tar.gz", "c", {"not-to-release/file-lists/files.train": b"email/none.xml.conllu\n"})
+    code, output, error = run(module, *words, "--out", "out")
+    assert (code, output, error.count("\n")) == (2, "", 1)
+    assert error.startswith(f"convert_{module}: {words[-1]}: ") and message in error
+    assert not (tmp_path / "out").exists()
 
 
 # Basque and English
 
 
-def zipped(path, **members):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name.replace("__", "/").replace("_dot_", "."), data)
-    return path
-
-
 @pytest.mark.thorough
 def test_basque_is_recoded(scripts, tmp_path, treebanks):
     expected = [(treebanks / name).read_bytes() for name in scripts["treebanks"].TREEBANKS["basque"][:2]]
-    latin = [data.decode().encode("latin-1") for data in expected]
-    source = zipped(tmp_path / "conll2007.zip", conll2007__eus_dot_train=latin[0], conll2007__eus_dot_test=latin[1])
+    names = ("conll2007/eus.train", "conll2007/eus.test")
+    latin = {name: data.decode().encode("latin-1") for name, data in zip(names, expected, strict=True)}
+    source = zipped(tmp_path / "conll2007.zip", latin)
     assert list(scripts["nltk"].convert_basque(source)) == expected
 
 
@@ -116,40 +138,15 @@ def test_english_gets_its_columns(scripts, tmp_path, treebanks):
     rows = [[line.split("\t") for line in block.split("\n")] for block in blocks]
     texts = ["".join(f"{row[1]}\t{row[3]}\t{row[6]}\n" for row in block) for block in rows]
     members = {
-        f"dependency_treebank__wsj_{number:04}_dot_dp": "\n".join(texts[start : start + 20])
+        f"dependency_treebank/wsj_{number:04}.dp": "\n".join(texts[start : start + 20])
         for number, start in enumerate(range(0, len(texts), 20), 1)
     }
-    members["dependency_treebank__README"] = "not a text"
-    source = zipped(tmp_path / "dependency_treebank.zip", **dict(reversed(members.items())))
+    members["dependency_treebank/README"] = "not a text"
+    source = zipped(tmp_path / "dependency_treebank.zip", dict(reversed(members.items())))
     assert [data.decode() for data in scripts["nltk"].convert_english(source)] == expected
 
 
-def test_sources_of_nltk_that_are_none(scripts, tmp_path):
-    error = scripts["treebanks"].TreebankError
-    (tmp_path / "a.zip").write_bytes(b"PK")
-    with pytest.raises(error, match="a.zip: not a readable zip archive"):
-        scripts["nltk"].convert_basque(tmp_path / "a.zip")
-    with pytest.raises(error, match=r"eus.train and eus.test expected, only eus.train found"):
-        scripts["nltk"].convert_basque(zipped(tmp_path / "b.zip", eus_dot_train=""))
-    with pytest.raises(error, match="c.zip: holds no files named like wsj_"):
-        scripts["nltk"].convert_english(zipped(tmp_path / "c.zip", x="y"))
-    with pytest.raises(error, match=r"wsj_0001\.dp: three columns expected in 'a b'"):
-        scripts["nltk"].convert_english(zipped(tmp_path / "d.zip", wsj_0001_dot_dp="a b\n"))
-    result = run(SCRIPTS / "convert_nltk.py", "english-wsj", tmp_path / "a.zip", "--out", tmp_path)
-    assert result.returncode == 2 and result.stderr.count("\n") == 1
-
-
 # Universal Dependencies
-
-
-def archive_of(path, top, members):
-    """A tar archive as GitHub makes it: everything in one folder."""
-    with tarfile.open(path, "w:gz") as archive:
-        for name, data in members.items():
-            member = tarfile.TarInfo(f"{top}/{name}")
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return path
 
 
 def ewt_repository(treebanks):
@@ -167,29 +164,13 @@ def ewt_repository(treebanks):
 
 
 @pytest.mark.thorough
-def test_ewt_is_put_together_from_its_documents(scripts, tmp_path, treebanks):
+def test_ewt_is_put_together_from_its_documents(scripts, run, tmp_path, treebanks):
     members = ewt_repository(treebanks)
     assert len(members) == 540 + 318 + 316 + 3 + 2
     source = archive_of(tmp_path / "ewt.tar.gz", "UD_English-EWT-x", members)
-    result = run(SCRIPTS / "convert_ud.py", "english-ewt", source, "--out", tmp_path / "out")
-    assert (result.returncode, result.stderr) == (0, "")
+    assert run("ud", "english-ewt", source, "--out", tmp_path / "out") == (0, "", "")
     for name, _ in scripts["treebanks"].TREEBANKS["english-ewt"].files:
         assert (tmp_path / "out" / pathlib.Path(name).name).read_bytes() == (treebanks / name).read_bytes()
-
-
-def test_archives_that_are_none(scripts, tmp_path):
-    error, convert = scripts["treebanks"].TreebankError, scripts["ud"].CONVERTERS
-    (tmp_path / "a.tar.gz").write_bytes(b"x" * 600)
-    with pytest.raises(error, match=r"a\.tar\.gz: not a readable tar archive"):
-        convert["greek"](tmp_path / "a.tar.gz")
-    part = archive_of(tmp_path / "b.tar.gz", "b", {"el_gdt-ud-train.conllu": b"1"})
-    with pytest.raises(error, match=r"b\.tar\.gz: holds no file el_gdt-ud-test\.conllu; an archive of"):
-        convert["greek"](part)
-    part = archive_of(tmp_path / "c.tar.gz", "c", {"not-to-release/file-lists/files.train": b"email/none.xml.conllu\n"})
-    with pytest.raises(error, match=r"holds no file not-to-release/sources/email/none\.xml\.conllu"):
-        convert["english-ewt"](part)
-    result = run(SCRIPTS / "convert_ud.py", "greek", tmp_path / "a.tar.gz", "--out", tmp_path / "out")
-    assert result.returncode == 2 and result.stderr.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
 RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
@@ -198,29 +179,24 @@ OTHERS = ("basque", "danish", "dutch", "english-ewt", "english-wsj", "greek", "t
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("language", RELEASED)
-def test_a_treebank_of_the_release_is_taken_from_its_repository_or_a_copy_of_it(
-    scripts, released, tmp_path, monkeypatch, language
-):
-    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
-    treebank = table[language]
+def test_a_treebank_is_taken_from_its_repository_or_a_copy_of_it(scripts, released, tmp_path, replace, language):
+    fetch, treebank = scripts["fetch"].fetch, scripts["treebanks"].TREEBANKS[language]
     copy = released / treebank.repository.removeprefix("UD_")
     names = [pathlib.Path(name).name for name, _ in treebank.files]
     assert sorted(names) == sorted(path.name for path in copy.glob("*.conllu"))  # no dev file: Galician, Latin
-    assert fetch.fetch(language, tmp_path / "out", [tmp_path, released]) == tuple(copy / name for name in names)
+    assert fetch(language, tmp_path / "out", [tmp_path, released]) == tuple(copy / name for name in names)
     members = {path.name: path.read_bytes() for path in copy.iterdir()} | {"not-to-release/x.conllu": b"x"}
     source = archive_of(tmp_path / "r2.12.tar.gz", f"{treebank.repository}-r2.12", members)
     assert treebank.sources[0].endswith(f"/{treebank.repository}/archive/refs/tags/{source.name}")
-    monkeypatch.setitem(table, language, treebank._replace(sources=(source.as_uri(),)))
-    made = fetch.fetch(language, tmp_path / "out")
+    replace(language, sources=(source.as_uri(),))
+    made = fetch(language, tmp_path / "out")
     assert [path.relative_to(tmp_path).as_posix() for path in made] == [f"out/{language}/{name}" for name in names]
     assert [path.read_bytes() for path in made] == [members[name] for name in names]
 
 
 @pytest.mark.parametrize("name", ["tamil", "Tamil-TTB", "UD_Tamil-TTB", "."])
-def test_a_treebank_of_the_release_may_be_in_a_folder_of_several_names(scripts, tmp_path, monkeypatch, name):
-    table = scripts["treebanks"].TREEBANKS
-    tamil = table["tamil"]._replace(**dict.fromkeys(("train_digest", "test_digest", "dev_digest"), EMPTY))
-    monkeypatch.setitem(table, "tamil", tamil)
+def test_a_treebank_may_be_in_a_folder_of_several_names(scripts, tmp_path, replace, name):
+    replace("tamil", train_digest=EMPTY, test_digest=EMPTY, dev_digest=EMPTY)
     (tmp_path / "a" / name).mkdir(parents=True, exist_ok=True)
     paths = [tmp_path / "a" / name / f"ta_ttb-ud-{part}.conllu" for part in ("train", "test", "dev")]
     for path in paths[:2]:
@@ -233,28 +209,24 @@ def test_a_treebank_of_the_release_may_be_in_a_folder_of_several_names(scripts, 
         scripts["fetch"].locate("tamil", tmp_path / "a")
 
 
-def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, capsys):
-    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
-    digests = {"train_digest": EMPTY, "test_digest": EMPTY}
-    for language in ("latin", "dutch"):
-        monkeypatch.setitem(table, language, table[language]._replace(**digests))
-        for name, _ in table[language].files:
-            path = tmp_path / {"latin": "a b", "dutch": "c"}[language] / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
-    both = f"{tmp_path / 'a b'}{os.pathsep}{tmp_path / 'c'}"
+def test_several_folders_are_searched_in_turn(scripts, run, tmp_path, monkeypatch, replace):
+    folders = {"latin": tmp_path / "a b", "dutch": tmp_path / "c"}
+    files = {language: replace(language, train_digest=EMPTY, test_digest=EMPTY).files for language in folders}
+    paths = {language: [folder / name for name, _ in files[language]] for language, folder in folders.items()}
+    for path in (each for found in paths.values() for each in found):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    both = os.pathsep.join(map(str, folders.values()))
     monkeypatch.setenv("NONPROJ_TREEBANKS", both)
     for words in ([], ["--source", both]):
-        for language, folder in (("latin", "a b"), ("dutch", "c")):
-            assert fetch.main([language, "--out", str(tmp_path / "out"), "--paths", *words]) == 0
-            assert capsys.readouterr().out.splitlines() == [
-                str(tmp_path / folder / name) for name, _ in table[language].files
-            ]
+        for language in folders:
+            expected = "".join(f"{path}\n" for path in paths[language])
+            assert run("fetch", language, "--out", tmp_path / "out", "--paths", *words)[:2] == (0, expected)
     missing = f"{tmp_path}{os.pathsep}{tmp_path / 'no'}"
-    assert fetch.main(["latin", "--out", str(tmp_path / "out"), "--source", missing]) == 2
-    assert capsys.readouterr().err.splitlines()[1:] == [f"fetch latin: {tmp_path / 'no'}: no such folder"]
+    code, _, error = run("fetch", "latin", "--out", tmp_path / "out", "--source", missing)
+    assert (code, error.splitlines()[1:]) == (2, [f"fetch latin: {tmp_path / 'no'}: no such folder"])
     monkeypatch.delenv("NONPROJ_TREEBANKS")
-    assert [folder.name for folder in fetch.treebank_folders(None)] == ["treebanks", "ud"]
+    assert [folder.name for folder in scripts["fetch"].treebank_folders(None)] == ["treebanks", "ud"]
 
 
 # Fetching
@@ -263,48 +235,43 @@ def test_several_folders_are_searched_in_turn(scripts, tmp_path, monkeypatch, ca
 @pytest.mark.parametrize(
     "language", ["english", *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS[:-1])]
 )
-def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts):
+def test_a_folder_of_treebanks_is_used_as_it_is(treebanks, language, tmp_path, scripts, run, monkeypatch):
     """English is the web treebank, whose files have labels."""
     own = scripts["treebanks"].TREEBANKS[{"english": "english-ewt"}.get(language, language)]
-    quiet = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--source", treebanks)
-    assert (quiet.returncode, quiet.stdout, quiet.stderr.count("\n")) == (0, "", 1) and own.title in quiet.stderr
-    told = run(SCRIPTS / "fetch.py", language, "--out", tmp_path / "out", "--paths", NONPROJ_TREEBANKS=str(treebanks))
-    assert (told.returncode, told.stdout.splitlines()) == (0, [str(treebanks / name) for name, _ in own.files])
+    code, output, error = run("fetch", language, "--out", tmp_path / "out", "--source", treebanks)
+    assert (code, output, error.count("\n")) == (0, "", 1) and own.title in error
+    monkeypatch.setenv("NONPROJ_TREEBANKS", str(treebanks))
+    code, output, _ = run("fetch", language, "--out", tmp_path / "out", "--paths")
+    assert (code, output.splitlines()) == (0, [str(treebanks / name) for name, _ in own.files])
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.thorough
-def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, monkeypatch):
+def test_urls_are_downloaded_and_converted(treebanks, tmp_path, scripts, replace):
     """Fetch as from the network, with local files behind the URLs; what was made is found again, unless damaged."""
-    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
-    greek = {path.name: path.read_bytes() for path in (treebanks / "greek").iterdir()}
+    fetch, greek = scripts["fetch"].fetch, {path.name: path.read_bytes() for path in (treebanks / "greek").iterdir()}
     sources = {
-        "dutch": [treebanks / name for name in table["dutch"][:2]],
+        "dutch": [treebanks / name for name in scripts["treebanks"].TREEBANKS["dutch"][:2]],
         "danish": [treebanks / "danish/ddt-1.0-tag.tar.gz"],
         "greek": [archive_of(tmp_path / "1485f849d.tar.gz", "UD_Greek-GDT", greek)],
     }
     for language, paths in sources.items():
-        monkeypatch.setitem(table, language, table[language]._replace(sources=tuple(path.as_uri() for path in paths)))
-        paths = fetch.fetch(language, tmp_path / "out")
-        expected = [(treebanks / name).read_bytes() for name, _ in table[language].files]
-        assert [path.read_bytes() for path in paths] == expected
-        assert fetch.fetch(language, tmp_path / "out") == paths
+        treebank = replace(language, sources=tuple(path.as_uri() for path in paths))
+        paths = fetch(language, tmp_path / "out")
+        assert [path.read_bytes() for path in paths] == [(treebanks / name).read_bytes() for name, _ in treebank.files]
+        assert fetch(language, tmp_path / "out") == paths
         paths[0].write_bytes(paths[0].read_bytes()[:-1])
         with pytest.raises(scripts["treebanks"].TreebankError, match="SHA-256 is"):
-            fetch.fetch(language, tmp_path / "out")
+            fetch(language, tmp_path / "out")
     assert not [path for path in (tmp_path / "out").rglob("*") if path.name.startswith(".")]
 
 
-def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, capsys):
-    fetch, table = scripts["fetch"], scripts["treebanks"].TREEBANKS
+def test_downloads_that_fail_say_what_to_do(run, tmp_path, replace):
     missing = (tmp_path / "none.zip").as_uri()
-    monkeypatch.setitem(table, "basque", table["basque"]._replace(sources=(missing,)))
-    assert fetch.main(["basque", "--out", str(tmp_path / "out"), "--source", str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    last = told.err.splitlines()[-1]
-    assert last.startswith(f"fetch basque: {missing} cannot be downloaded (")
-    first, second = (name for name, _ in table["basque"].files)
+    first, second = (name for name, _ in replace("basque", sources=(missing,)).files)
+    code, output, error = run("fetch", "basque", "--out", tmp_path / "out", "--source", tmp_path)
+    last = error.splitlines()[-1]
+    assert (code, output) == (2, "") and last.startswith(f"fetch basque: {missing} cannot be downloaded (")
     assert last.endswith(
         f"; without a network, name a folder with {first} and {second} (TREEBANKS=FOLDER or --source FOLDER), "
         "or a copy of that source (ARCHIVE=FILE or --archive FILE); "
@@ -313,27 +280,25 @@ def test_downloads_that_fail_say_what_to_do(scripts, tmp_path, monkeypatch, caps
     assert not (tmp_path / "out").exists()
 
 
-def test_the_wrong_archive_is_refused(scripts, tmp_path, capsys):
-    source, missing = zipped(tmp_path / "conll2007.zip", eus_dot_train=b"1", eus_dot_test=b"2"), tmp_path / "no"
+def test_the_wrong_archive_is_refused(run, tmp_path):
+    source, missing = zipped(tmp_path / "conll2007.zip", {"eus.train": b"1", "eus.test": b"2"}), tmp_path / "no"
     for language, words, told in (
         ("basque", ["--archive", source], "made from conll2007.zip: SHA-256 is "),
         ("dutch", ["--archive", missing], f"fetch dutch: {missing}: no such file or folder\n"),
         ("dutch", ["--source", missing], f"fetch dutch: {missing}: no such folder\n"),
     ):
-        assert scripts["fetch"].main([language, "--out", str(tmp_path / "out"), *map(str, words)]) == 2
-        assert told in capsys.readouterr().err and not (tmp_path / "out").exists()
+        code, _, error = run("fetch", language, "--out", tmp_path / "out", *words)
+        assert code == 2 and told in error and not (tmp_path / "out").exists()
 
 
 def test_turkish_is_split_reproducibly(scripts, tmp_path):
     blocks = [f"# text = {number}\n1\tx\n" for number in range(25)]
-    source = tmp_path / "turkish.whl"
-    with zipfile.ZipFile(source, "w") as wheel:
-        wheel.writestr("data/web.conllu", "\n".join(blocks).rstrip("\n"))
+    source = zipped(tmp_path / "turkish.whl", {"data/web.conllu": "\n".join(blocks).rstrip("\n")})
     train, test = (data.decode() for data in scripts["fetch"].convert_turkish(source))
     assert test == "".join(blocks[number] + "\n" for number in (9, 19))
     assert train == "".join(block + "\n" for number, block in enumerate(blocks) if number not in (9, 19))
     with pytest.raises(scripts["treebanks"].TreebankError, match="not the wheel of turkish-treebanks"):
-        scripts["fetch"].convert_turkish(zipped(tmp_path / "b.whl", x="y"))
+        scripts["fetch"].convert_turkish(zipped(tmp_path / "b.whl", {"x": "y"}))
 
 
 def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
@@ -343,9 +308,8 @@ def test_packages_come_through_pip(scripts, tmp_path, monkeypatch):
         seen.append(command)
         if "good==1" in command:
             (pathlib.Path(command[command.index("--dest") + 1]) / "good-1.whl").write_bytes(b"")
-        return subprocess.CompletedProcess(
-            command, int("good==1" not in command), "", "WARNING: w\nERROR: no such one\n"
-        )
+        code = int("good==1" not in command)
+        return subprocess.CompletedProcess(command, code, "", "WARNING: w\nERROR: no such one\n")
 
     monkeypatch.setattr(fetch.subprocess, "run", pip)
     assert fetch.download("good==1", tmp_path).name == "good-1.whl"
@@ -368,13 +332,13 @@ def test_every_treebank_is_described(scripts):
 
 def test_scripts_need_nothing_but_python(tmp_path):
     """They run before the package is installed: without site packages and from any folder."""
-    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py", "convert_ud.py"):
-        result = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPTS)!r}); "
-             f"sys.argv = [{name!r}, '--help']; runpy.run_path({str(SCRIPTS / name)!r}, run_name='__main__')"],
-            capture_output=True, text=True, cwd=tmp_path, check=False,
-        )  # fmt: skip
-        assert result.returncode == 0 and result.stdout.startswith("usage:"), result.stderr
-    assert "nonproj" not in "".join(
-        line for path in SCRIPTS.glob("*.py") for line in io.StringIO(path.read_text()) if "import" in line
+    code = (
+        f"import sys, runpy; sys.path.insert(0, {str(SCRIPTS)!r}); sys.argv = ['x', '--help']; runpy.run_path({{!r}}, "
     )
+    code += "run_name='__main__')"
+    for name in ("fetch.py", "convert_ddt.py", "convert_nltk.py", "convert_ud.py"):
+        command = [sys.executable, "-I", "-S", "-c", code.format(str(SCRIPTS / name))]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+        assert result.returncode == 0 and result.stdout.startswith("usage:"), result.stderr
+    lines = [line for path in SCRIPTS.glob("*.py") for line in path.read_text().splitlines() if "import" in line]
+    assert "nonproj" not in "".join(lines)

@@ -12,26 +12,21 @@ import pytest
 from scripts import make_files
 
 import nonproj
-from nonproj.cli.main import parse_arguments
+from nonproj.cli.main import build_parser, parse_arguments
+from nonproj.cli.plugins import WORKBENCH
+from nonproj.options.config import options
 from nonproj.text.segmenter import Segmenter
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OUTSIDE = [ROOT / f"{name}.md" for name in ("README", "ARCHITECTURE", "CHANGELOG", "CONTRIBUTING", "SECURITY")]
-NAMES = [
-    "research/*.md",
-    "research/attack/README.md",
-    "research/results/*.md",
-    "research/benchmarks/*.md",
-    "packaging/*.md",
-]
-NAMES.append("docs/**/*.md")
+NAMES = ["research/*.md", "research/attack/README.md", "research/results/*.md", "research/benchmarks/*.md"]
+NAMES += ["packaging/*.md", "docs/**/*.md"]
 NAMES += [f"{name}/{page}" for name in ("systems", "workbench") for page in ("README.md", "[a-z]*/*.md")]
 PAGES = sorted([*OUTSIDE, *(path for name in NAMES for path in ROOT.glob(name))])
-RUN_HERE = ["README.md"]
-RUN_HERE += [f"docs/{name}.md" for name in ("coming-from", "confidence", "graphs", "constraints", "nbest", "python")]
-RUN_HERE += ["docs/scores.md", "docs/spacy.md"]
+GUIDES = ("coming-from", "confidence", "graphs", "constraints", "nbest", "python", "scores", "spacy")
+RUN_HERE = ["README.md", *(f"docs/{name}.md" for name in GUIDES)]
 
 
 def name_of(path: Path) -> str:
@@ -87,10 +82,9 @@ def test_commands_of_the_pages_parse():
 def test_targets_of_the_pages_exist():
     makefiles = "".join(path.read_text() for path in (ROOT / "Makefile", *ROOT.glob("*/targets.mk")))
     targets = set(re.findall(r"^([a-z][a-z-]*)(?:%)?:", makefiles, re.MULTILINE))
-    named = {word for path in PAGES for word in re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)", path.read_text(), re.M)}
-    named = {first or second for first, second in named}
+    named = {word for path in PAGES for word in re.findall(r"(?:^|`)make ([a-z-]+)", path.read_text(), re.MULTILINE)}
     assert {"train", "test", "lint"} <= named
-    assert {name if not name.startswith("reproduce-") else "reproduce" for name in named} <= targets
+    assert {"reproduce" if name.startswith("reproduce-") else name for name in named} <= targets
 
 
 def links(path: Path) -> list[Path]:
@@ -112,10 +106,8 @@ def test_every_page_is_in_a_table_of_contents():
             entries = [line for line in block.splitlines() if line and not line.startswith(":")]
             listed += [name_of((path.parent / f"{entry}.md").resolve()) for entry in entries]
     assert len(listed) == len(set(listed)) < 80, "the sidebar has a link to each"
-    beside = re.compile(
-        re.search(r'_BESIDE = re.compile\(r"(.*)"\)', (DOCS / "conf.py").read_text(encoding="utf-8"))[1]
-    )
-    apart = {name for name in map(name_of, PAGES) if beside.fullmatch(name.removesuffix(".md"))}
+    beside = re.search(r'_BESIDE = re.compile\(r"(.*)"\)', (DOCS / "conf.py").read_text(encoding="utf-8"))[1]
+    apart = {name for name in map(name_of, PAGES) if re.fullmatch(beside, name.removesuffix(".md"))}
     assert set(listed) == {name_of(path) for path in PAGES} - {"docs/index.md"} - apart
     linked = {place.resolve() for path in PAGES if name_of(path) not in apart for place in links(path)}
     assert {ROOT / name for name in apart} <= linked
@@ -128,29 +120,21 @@ def test_guides_are_short(path):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 150
 
 
-def reference():
-    """Import the program that writes the pages of reference."""
+@pytest.mark.parametrize("name", ["options", "advanced-options", "commands"])
+def test_the_reference_is_that_of_the_code(name):
     spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.parametrize(
-    ("name", "function"),
-    [("options.md", "option_page"), ("advanced-options.md", "advanced_page"), ("commands.md", "command_page")],
-)
-def test_the_reference_is_that_of_the_code(name, function):
-    expected = getattr(reference(), function)()
-    assert (DOCS / name).read_text(encoding="utf-8") == expected, "run: python docs/reference.py"
+    expected = {
+        "options": module.option_page,
+        "advanced-options": module.advanced_page,
+        "commands": module.command_page,
+    }
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == expected[name](), "run: python docs/reference.py"
 
 
 def test_the_reference_names_all_options_and_commands():
     """By the schema and the parser themselves, not by the program that wrote the pages."""
-    from nonproj.cli.main import build_parser
-    from nonproj.cli.plugins import WORKBENCH
-    from nonproj.options.config import options
-
     text = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("options.md", "advanced-options.md"))
     assert len(list(options())) <= 65, "another option is another promise: which one goes?"
     for name, option in options():

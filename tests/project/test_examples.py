@@ -79,11 +79,8 @@ def test_next_steps(folder):
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m nonproj "$@"\n', encoding="utf-8")
     program.chmod(0o755)
-    text = (
-        treebank(3, 1)
-        .replace("1\t", "# text = it's\n1\t", 1)
-        .replace("\n\n1\t", "\n\n# text = den hund ser kat.\n1\t", 1)
-    )
+    text = treebank(3, 1).replace("1\t", "# text = it's\n1\t", 1)
+    text = text.replace("\n\n1\t", "\n\n# text = den hund ser kat.\n1\t", 1)
     (folder / "a test.conllu").write_text(text, encoding="utf-8")
     shown = run("next_steps.py", folder, "my programs/nonproj", "my.nonproj", "a test.conllu")
     parse, report, errors = re.findall(r"^  (\S.* .*)$", shown, re.MULTILINE)[-3:]
@@ -124,21 +121,16 @@ def test_corpus(folder, tmp_path):
     texts, tables = tmp_path / "texts", tmp_path / "tables"
     texts.mkdir()
     tables.mkdir()
-    for name, text in (
-        ("0", "\n\n".join(" ".join(each.forms) for each in sentences(40))),
-        ("1", "Den hund."),
-        ("3", ""),
-    ):
+    words = "\n\n".join(" ".join(each.forms) for each in sentences(40))
+    for name, text in (("0", words), ("1", "Den hund."), ("3", "")):
         (texts / f"{name}.txt").write_text(text, encoding="utf-8")
     (texts / "2.txt.gz").write_bytes(gzip.compress(b"den hund ser kat.\n"))
     (tables / "1.parquet").touch()
     output = run("corpus.py", folder, "my.nonproj", str(texts), str(tables), "--workers", "1")
     assert "3 of 4 texts to parse" in output
     assert sorted(path.name for path in tables.iterdir()) == [f"{number}.parquet" for number in range(4)]
-    assert (
-        main(["parse", str(folder / "my.nonproj"), "--text", str(texts / "0.txt"), "-o", str(tmp_path / "0.parquet")])
-        == 0
-    )
+    expected = ["--text", str(texts / "0.txt"), "-o", str(tmp_path / "0.parquet")]
+    assert main(["parse", str(folder / "my.nonproj"), *expected]) == 0
     assert rows_of(tables / "0.parquet") == rows_of(tmp_path / "0.parquet")
     assert [form for form, _ in rows_of(tables / "2.parquet")] == ["den", "hund", "ser", "kat", "."]
     assert rows_of(tables / "3.parquet") == [] and not (tables / "1.parquet").stat().st_size
@@ -151,9 +143,8 @@ def test_biaffine(folder):
     """Exact trees are no worse than heads chosen alone."""
     pytest.importorskip("torch")
     output = run("biaffine.py", folder, "train.conllu", "test.conllu", "--epochs", "8")
-    found = re.findall(
-        r"UAS of the best heads ([\d.]+) \((\d) of 6 are trees .*, of the best trees ([\d.]+)$", output, re.M
-    )
+    pattern = r"UAS of the best heads ([\d.]+) \((\d) of 6 are trees .*, of the best trees ([\d.]+)$"
+    found = re.findall(pattern, output, re.MULTILINE)
     assert len(found) == 8
     greedy, _, exact = map(float, found[-1])
     assert exact >= greedy > 40
@@ -169,22 +160,15 @@ def valency():
     del PART_TYPES["valency"]
 
 
-def accuracies(output: str) -> list[float]:
-    """Return the scores that the example prints, without and with valency."""
+@pytest.mark.thorough
+def test_valency(folder):
+    """Trained without what needs no part types."""
+    quicker = [f"--set={name}=0" for name in ("tagger.epochs", "network.epochs", "confidence.share", "pruner.folds")]
+    output = run("valency.py", folder, "train.conllu", "test.conllu", "--epochs", "2", *quicker)
     figures = re.findall(r"^(arc|arc \+ valency) +UAS ([\d.]+), ([\d.]+) % certified$", output, re.MULTILINE)
     assert [name for name, *_ in figures] == ["arc", "arc + valency"]
     assert float(figures[0][2]) == 100 and float(figures[1][2]) > 50
-    return [float(accuracy) for _, accuracy, _ in figures]
-
-
-QUICKER = ("tagger.epochs=0", "network.epochs=0", "confidence.share=0", "pruner.folds=0")
-"""Options without which `examples/valency.py` trains what needs no part types."""
-
-
-@pytest.mark.thorough
-def test_valency(folder):
-    words = ["--epochs", "2", *(f"--set={option}" for option in QUICKER)]
-    assert min(accuracies(run("valency.py", folder, "train.conllu", "test.conllu", *words))) > 50
+    assert min(float(accuracy) for _, accuracy, _ in figures) > 50
 
 
 def random_problem(n_words: int, seed: int):
@@ -211,24 +195,17 @@ def score_by_definition(parts, scores, heads) -> float:
     return total
 
 
-def test_valency_parts_are_those_of_the_definition(valency):
-    for seed in range(5):
-        parts, scores = random_problem(4, seed)
-        keep = np.random.default_rng(seed).random(len(parts.arcs.head)) < 0.8
-        fewer, numbers = restrict(parts, keep)
-        for heads in all_trees(4):
-            expected = score_by_definition(parts, scores, heads)
-            assert tree_score(parts, scores, heads) == pytest.approx(expected)
-            restricted = tree_score(fewer, scores[numbers], heads)
-            assert restricted == -np.inf or restricted == pytest.approx(expected)
-
-
-def test_valency_decodes_the_best_tree(valency):
+def test_valency_parts_are_those_of_the_definition_and_their_best_tree_is_found(valency):
     certified = 0
     for seed in range(30):
         parts, scores = random_problem(4, seed)
-        best = max(score_by_definition(parts, scores, heads) for heads in all_trees(4))
-        decoded = dual_decomposition(parts, scores)
+        keep = np.random.default_rng(seed).random(len(parts.arcs.head)) < 0.8
+        fewer, numbers = restrict(parts, keep)
+        by_definition = [score_by_definition(parts, scores, heads) for heads in all_trees(4)]
+        for heads, expected in zip(all_trees(4), by_definition, strict=True):
+            assert tree_score(parts, scores, heads) == pytest.approx(expected)
+            assert tree_score(fewer, scores[numbers], heads) in (-np.inf, pytest.approx(expected))
+        decoded, best = dual_decomposition(parts, scores), max(by_definition)
         assert decoded.score <= best + 1e-9 <= decoded.bound + 2e-9
         certified += decoded.certified
         assert not decoded.certified or decoded.score == pytest.approx(best)

@@ -9,18 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from nonproj.kernels import interpreters
+from research.attack import planted
+
 ROOT = Path(__file__).resolve().parents[2]
-
-from nonproj.kernels import interpreters  # noqa: E402
-from research.attack import planted  # noqa: E402
-
 FOLDERS = ("nonproj", "systems", "workbench", "research", "packaging", "data_scripts", "docs", "examples")
-FILES = [
-    path
-    for folder in FOLDERS
-    for path in sorted((ROOT / folder).rglob("*.py"))
-    if "tests" not in path.relative_to(ROOT).parts
-]
+PATHS = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
+FILES = {path: path.read_text(encoding="utf-8") for path in PATHS if "tests" not in path.relative_to(ROOT).parts}
+OURS = {path: text for path, text in FILES.items() if path.is_relative_to(ROOT / "nonproj")}
 
 
 def starts(tree: ast.AST) -> list[tuple[int, ast.expr | None]]:
@@ -53,25 +49,20 @@ def programs_in(tree: ast.AST) -> list[ast.AST]:
 
 def test_every_python_is_started_without_the_current_folder():
     found = {}
-    for path in FILES:
-        text = path.read_text(encoding="utf-8")
-        if not re.search(r"sys\.executable|python\b|interpreter\b", text):
-            continue
-        tree = ast.parse(text)
-        for part in (tree, *programs_in(tree)):
-            for line, behind in starts(part):
-                found[f"{path.relative_to(ROOT)}:{line}"] = is_safe(behind)
+    for path, text in FILES.items():
+        if re.search(r"sys\.executable|python\b|interpreter\b", text):
+            tree = ast.parse(text)
+            for part in (tree, *programs_in(tree)):
+                found |= {f"{path.relative_to(ROOT)}:{line}": is_safe(behind) for line, behind in starts(part)}
     assert len(found) > 10
     assert not [place for place, safe in found.items() if not safe], "write -P behind the interpreter"
 
 
 def test_nothing_starts_processes_in_another_way():
     """The package names the interpreter in one place, and uses neither shells nor the start methods of the library."""
-    named = [path for path in FILES if "nonproj" in path.parts and "sys.executable" in path.read_text(encoding="utf-8")]
-    assert [path.name for path in named if path.is_relative_to(ROOT / "nonproj")] == ["interpreters.py"]
+    assert [path.name for path, text in OURS.items() if "sys.executable" in text] == ["interpreters.py"]
     others = ["get_context(", "set_start_method", "forkserver", "ProcessPoolExecutor", "shell=True", "os.system("]
-    for path in FILES:
-        text = path.read_text(encoding="utf-8")
+    for path, text in FILES.items():
         assert not [other for other in others if other in text], path
 
 
@@ -88,8 +79,8 @@ def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypa
 
 def test_every_helper_is_tried():
     """Return the lanes that start a Python, by the modules that they import."""
-    users = [path for path in FILES if ", environment, python" in path.read_text(encoding="utf-8")]
-    assert {path.stem for path in users if path.is_relative_to(ROOT / "nonproj")} == set(planted.STARTS)
+    users = {path.stem for path, text in OURS.items() if ", environment, python" in text}
+    assert users == set(planted.STARTS)
 
 
 def test_other_interpreters_find_the_modules_of_this_one(monkeypatch, tmp_path):

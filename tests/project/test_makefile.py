@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from command import work_until_end
+from scripts import imported
 
 ROOT = Path(__file__).resolve().parents[2]
-RELEASED = ("afrikaans", "galician", "gothic", "latin", "tamil", "uyghur", "vietnamese", "wolof")
 MAKEFILES = "".join(path.read_text() for path in (ROOT / "Makefile", *sorted(ROOT.glob("*/targets.mk"))))
 TESTS = sorted(set(re.findall(r"^(test[a-z-]*):", MAKEFILES, re.MULTILINE)))
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
@@ -22,9 +22,20 @@ pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="make is no
 def make(*words: str, folder: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
     """Run make, outside of the make that may run these tests."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    return subprocess.run(
-        ["make", *words], cwd=folder, env=clean | environment, capture_output=True, text=True, check=False
-    )
+    options = {"cwd": folder, "env": clean | environment, "capture_output": True, "text": True, "check": False}
+    return subprocess.run(["make", *words], **options)
+
+
+def planned(*words: str) -> str:
+    """Return the commands that make would run."""
+    return make("-n", *words).stdout
+
+
+def copied(folder: Path, *names: str) -> Path:
+    """Copy files and folders of the checkout, as links, and the two files that make reads, into a folder."""
+    for name in ("Makefile", "pyproject.toml", *names):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
 
 
 def listed(text: str) -> list[str]:
@@ -49,9 +60,9 @@ def test_all_targets_are_listed_on_demand():
 
 def test_all_tests_run_all_tests():
     """Tests of the decoders are a part of test; tests that need PyTorch, which takes gigabytes, run separately."""
-    made = make("-n", "test-all", "JOBS=1").stdout
+    made = planned("test-all", "JOBS=1")
     for target in set(TESTS) - {"test-all", "test-decode", "test-encoder"}:
-        command = make("-n", target, "JOBS=1", "QUICK=").stdout.splitlines()[-1]
+        command = planned(target, "JOBS=1", "QUICK=").splitlines()[-1]
         assert command in made, target
     assert "ruff" in made and "mypy" in made
 
@@ -63,6 +74,9 @@ def test_the_locale_is_no_treebank():
 
 
 FETCH_ENCODER = '$(".venv/bin/python" data_scripts/fetch_encoder.py e5-small --out'
+FINE_TUNED = ["'.[train-encoder]'", '--encoder "$encoder"', "latin-grandparent-e5-small."]
+WITH_VECTORS = ['--set features.vectors="$vectors"', "latin-grandparent-e5-small-vectors."]
+JOINED = ['"multilingual" --out "data"   "tamil" "UD_Gothic-PROIEL" --paths', '--config "configs/multilingual.yaml"']
 UNIVERSAL = '--config "configs/universal.yaml"'
 MADE = [
     (["PARTS=arc", "EPOCHS=3", "CONFIG=my.yaml"], ['--config "my.yaml"', "--parts arc", "--epochs 3"], []),
@@ -74,36 +88,15 @@ MADE = [
     (["LANG=tamil", "CONFIG="], [], ["--config"]),
     (["LANG=old church slavonic"], ['fetch.py "old church slavonic"', "models/old_church_slavonic-grandparent"], []),
     (["LANG=English"], ["models/english-ewt-grandparent.nonproj"], []),
-    (
-        ["LANG=latin", "ENCODER=e5-small", "DATA=my data"],
-        [
-            "'.[train-encoder]'",
-            f'encoder={FETCH_ENCODER} "my data") &&',
-            '--encoder "$encoder"',
-            "latin-grandparent-e5-small.",
-        ],
-        [],
-    ),
-    (
-        ["LANG=latin", "VECTORS=e5-small"],
-        [
-            f'vectors={FETCH_ENCODER} "data") &&',
-            '--set features.vectors="$vectors"',
-            "latin-grandparent-e5-small-vectors.",
-        ],
-        ["train-encoder"],
-    ),
-    (
-        ["LANG=multilingual", "ENCODER=e5-small", "WITH=tamil UD_Gothic-PROIEL"],
-        ['"multilingual" --out "data"   "tamil" "UD_Gothic-PROIEL" --paths', '--config "configs/multilingual.yaml"'],
-        ["--related"],
-    ),
+    (["LANG=latin", "ENCODER=e5-small", "DATA=my data"], [f'encoder={FETCH_ENCODER} "my data") &&', *FINE_TUNED], []),
+    (["LANG=latin", "VECTORS=e5-small"], [f'vectors={FETCH_ENCODER} "data") &&', *WITH_VECTORS], ["train-encoder"]),
+    (["LANG=multilingual", "ENCODER=e5-small", "WITH=tamil UD_Gothic-PROIEL"], JOINED, ["--related"]),
 ]
 
 
 @pytest.mark.parametrize(("words", "present", "absent"), MADE)
 def test_options_pass_through(words, present, absent):
-    made = make("-n", "train", *words).stdout
+    made = planned("train", *words)
     assert not [part for part in present if part not in made] + [part for part in absent if part in made]
 
 
@@ -124,25 +117,18 @@ def test_unknown_options_are_refused_before_anything_is_installed(words, message
 def test_several_folders_of_treebanks():
     folders = f"{ROOT / 'there'}:{ROOT / 'my data'}:/other"
     words = ("TREEBANKS=there:my data:/other", "LANG=tamil")
-    assert f'--source "{folders}"' in make("-n", "train", *words).stdout
+    assert f'--source "{folders}"' in planned("train", *words)
     assert make("--eval=probe: ; @echo $$NONPROJ_TREEBANKS", "probe", *words).stdout == f"{folders}\n"
 
 
 def test_make_knows_the_treebanks_that_can_be_fetched():
-    shown = make().stdout
-    known = re.search(r"LANG is one of: ([a-z -]+); or", shown)[1].split()
-    fetched = subprocess.run(
-        [sys.executable, str(ROOT / "data_scripts" / "fetch.py"), "--help"], capture_output=True, text=True, check=True
-    )
-    text = re.sub(r"\s+", " ", re.sub(r"-\n\s+", "-", fetched.stdout))
-    choices = re.search(r"language +([a-z, -]+); or a", text)[1].split(", ")
-    assert sorted(known) == sorted(choices) and set(RELEASED) < set(known)
+    known = re.search(r"LANG is one of: ([a-z -]+); or", make().stdout)[1].split()
+    with imported("treebanks") as (treebanks,):
+        assert sorted(known) == sorted(treebanks.TREEBANKS) and set(treebanks.RELEASED) < set(known)
 
 
 def test_a_missing_treebank_is_reported_before_anything_is_installed(tmp_path):
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(ROOT / "data_scripts", tmp_path / "data_scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    copied(tmp_path, "data_scripts")
     for words, message in (
         (("LANG=klingon",), "fetch klingon: no treebank is known by this name"),
         (("LANG=welsh", "ARCHIVE=none.tar.gz"), "fetch welsh: none.tar.gz: no such file or folder"),
@@ -155,10 +141,9 @@ def test_a_missing_treebank_is_reported_before_anything_is_installed(tmp_path):
 
 def test_what_only_tests_need_is_installed_for_them():
     """And for the tools of those who work on the project, but not for training and parsing."""
-    for target in ("setup", "train", "parse", "evaluate"):
-        assert "[test]" not in make("-n", target, "VENV=none").stdout, target
+    assert "[test]" not in planned("setup", "train", "parse", "evaluate", "VENV=none")
     for target in ("test", "lint", "types", "test-bounds", "test-packaging", "setup-workbench", "setup-systems"):
-        assert "'.[test]'" in make("-n", target, "VENV=none").stdout, target
+        assert "'.[test]'" in planned(target, "VENV=none"), target
 
 
 @pytest.mark.parametrize(
@@ -169,8 +154,7 @@ def test_what_only_tests_need_is_installed_for_them():
     ],
 )
 def test_an_old_python_is_refused(script, message, tmp_path):
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+    copied(tmp_path)
     if script:
         (tmp_path / "python").write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "python").chmod(0o755)
@@ -180,10 +164,9 @@ def test_an_old_python_is_refused(script, message, tmp_path):
 
 
 def test_a_missing_model_is_named(tmp_path):
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / ".venv").mkdir()
-    for name in ("pyproject.toml", ".venv/.ready", ".venv/.warm"):
-        (tmp_path / name).touch()
+    (copied(tmp_path) / ".venv").mkdir()
+    for name in (".ready", ".warm"):
+        (tmp_path / ".venv" / name).touch()
     result = make("evaluate", "LANG=dutch", "PARTS=arc", folder=tmp_path)
     assert result.returncode == 2
     assert "there is no models/dutch-arc.nonproj; create it with: make train LANG=dutch PARTS=arc" in result.stderr
@@ -213,9 +196,8 @@ def ci(folder: Path, **environment: str) -> subprocess.CompletedProcess:
     """Run .ci/run of a copy, with the folder's own make."""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     environment = {name: value for name, value in os.environ.items() if name != "BASE"} | {"PATH": path} | environment
-    return subprocess.run(
-        [folder / ".ci" / "run", "JOBS=3"], env=environment, cwd="/", capture_output=True, text=True, check=False
-    )
+    options = {"env": environment, "cwd": "/", "capture_output": True, "text": True, "check": False}
+    return subprocess.run([folder / ".ci" / "run", "JOBS=3"], **options)
 
 
 KERNELS = ["nonproj/dual/search.py", "nonproj/trees/projective.py", "systems/nonproj_systems/tsp/one_tree.py"]
@@ -263,66 +245,53 @@ def test_continuous_integration_stops_at_the_first_fault(make, code, said, last,
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
-def test_continuous_integration_runs_the_tests_of_what_has_changed(tmp_path):
-    def made(**environment: str) -> set[str]:
-        found = set(re.findall(r"^did (\S+)", ci(tmp_path, **environment).stdout, re.MULTILINE))
-        assert set(TARGETS) - CHANGED <= found
-        return found & {"test-research", "test-packaging"}
+def test_continuous_integration_makes_what_has_changed(tmp_path):
+    """The tests of folders, and bounds checks of the packages with modules of kernels that have changed."""
 
-    copy_ci(tmp_path, "echo did $@")
-    assert made() == {"test-research", "test-packaging"}
-    for name in ("tests", "research"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "new.py").touch()
-        commit(tmp_path)
-        assert made() == {"test-research"} & {f"test-{name}"}
-    (tmp_path / "tests" / "more.py").touch()
-    commit(tmp_path)
-    assert made() == set() and made(BASE="HEAD~2") == {"test-research"}
-    assert made(BASE="nowhere") == {"test-research", "test-packaging"}
-
-
-@pytest.mark.skipif(shutil.which("git") is None, reason="git is not there")
-def test_bounds_are_checked_where_modules_with_kernels_have_changed(tmp_path):
-    def made(**environment: str) -> list[str]:
+    def made(**environment: str) -> dict[str, str]:
         result = ci(tmp_path, **environment)
-        assert result.returncode == 0
-        return sorted(re.findall(r"^did (\S+bounds) .*: (.*)$", result.stdout, re.MULTILINE))
+        found = dict(re.findall(r"^did (\S+) .*: (.*)$", result.stdout, re.MULTILINE))
+        assert result.returncode == 0 and set(TARGETS) - CHANGED <= found.keys()
+        return {name: found[name] if name.endswith("bounds") else "" for name in CHANGED & found.keys()}
 
     copy_ci(tmp_path, 'echo "did $@: $BOUNDS"')
-    everything = [("test-bounds", "dual trees"), ("test-systems-bounds", "dual trees")]
-    assert made() == made(BASE="nowhere") == everything and made(BASE="HEAD") == []
-    for name, bounds in [
-        ("nonproj/parts/base.py", []),
-        ("nonproj/trees/projective.py", [("test-bounds", "trees")]),
-        ("systems/nonproj_systems/tsp/one_tree.py", [("test-systems-bounds", "")]),
-        ("nonproj/types.py", everything),
+    folders = {"test-research": "", "test-packaging": ""}
+    kernels = {"test-bounds": "dual trees", "test-systems-bounds": "dual trees"}
+    assert made() == made(BASE="nowhere") == folders | kernels and made(BASE="HEAD") == {}
+    for name, expected in [
+        ("tests/new.py", {}),
+        ("research/new.py", {"test-research": ""}),
+        ("nonproj/parts/base.py", {}),
+        ("nonproj/trees/projective.py", {"test-bounds": "trees"}),
+        ("systems/nonproj_systems/tsp/one_tree.py", {"test-systems-bounds": ""}),
+        ("nonproj/types.py", kernels),
     ]:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         with open(tmp_path / name, "a", encoding="utf-8") as stream:
             stream.write("# changed\n")
         commit(tmp_path)
-        assert made() == bounds, name
+        assert made() == expected, name
+    assert made(BASE="HEAD~5") == {"test-research": ""} | kernels
 
 
 def test_bounds_are_checked_by_the_tests_of_the_packages_named():
-    made = make("-n", "test-bounds", "BOUNDS=trees linear", "JOBS=1").stdout.splitlines()[-1]
+    made = planned("test-bounds", "BOUNDS=trees linear", "JOBS=1").splitlines()[-1]
     assert " tests/learning/test_learning.py tests/trees" in made and "tests/dual" not in made
-    assert "pytest" not in make("-n", "test-bounds", "BOUNDS=text").stdout.splitlines()[-1], "it would run all tests"
-    few, everything = (
-        make("-n", "test-bounds", "BOUNDS=dual", *words).stdout.splitlines()[-1] for words in ([], ["QUICK="])
-    )
+    assert "pytest" not in planned("test-bounds", "BOUNDS=text").splitlines()[-1], "it would run all tests"
+    few, everything = (planned("test-bounds", "BOUNDS=dual", *words).splitlines()[-1] for words in ([], ["QUICK="]))
     assert "dual/test_arrays.py" in few and "test_full" not in few and " tests/dual " in everything
 
 
 def test_tests_run_on_as_many_cores_as_asked_for():
-    assert " -n 2" in make("-n", "test").stdout
-    for target in TESTS:
-        assert " -n 5" in make("-n", target, "JOBS=5").stdout
-        assert " -n " not in make("-n", target, "JOBS=1").stdout
+    assert " -n 2" in planned("test")
+    for jobs, option in (("JOBS=5", " -n 5"), ("JOBS=1", "")):
+        commands = [line for line in planned(*TESTS, jobs).splitlines() if " -m pytest " in line]
+        assert len(commands) >= len(TESTS) - 1
+        assert all(re.findall(r" -n \d+", line) == [option] * bool(option) for line in commands), jobs
 
 
 def test_related_treebanks_are_fetched_before_anything_is_installed():
-    lines = make("-n", "train", "LANG=wolof", "WITH=tamil UD_Gothic-PROIEL", "ARCHIVE=there.tar").stdout.splitlines()
+    lines = planned("train", "LANG=wolof", "WITH=tamil UD_Gothic-PROIEL", "ARCHIVE=there.tar").splitlines()
     fetched = next(i for i, line in enumerate(lines) if 'fetch.py "tamil"' in line)
     assert 'fetch.py "UD_Gothic-PROIEL"' in lines[fetched] and "there.tar" not in lines[fetched]
     train = next(i for i, line in enumerate(lines) if 'nonproj" train' in line)
@@ -331,8 +300,7 @@ def test_related_treebanks_are_fetched_before_anything_is_installed():
 
 
 def test_an_encoder_that_has_learnt_from_many_treebanks(tmp_path):
-    for name in ("Makefile", "data_scripts", "configs", "pyproject.toml"):
-        (tmp_path / name).symlink_to(ROOT / name)
+    copied(tmp_path, "data_scripts", "configs")
     words = "train", "-n", "LANG=tamil", "ENCODER=multilingual"
     missing = make(*words, folder=tmp_path)
     assert missing.returncode == 2

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
-import importlib.metadata
-import importlib.util
 import itertools
 import re
 import shlex
@@ -15,6 +12,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from distributions import libraries, undeclared
 
 import nonproj
 from nonproj import errors
@@ -22,6 +20,8 @@ from nonproj.errors import install_distribution
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "nonproj"
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
 
 
 def test_public_names_exist():
@@ -47,15 +47,13 @@ def test_the_folder_of_releases_does_not_hide_a_library():
 
 
 def test_every_package_is_installed():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     folders = {path.parent.relative_to(ROOT) for path in PACKAGE.rglob("*.py")}
-    assert {".".join(folder.parts) for folder in folders} | {"nonproj.features"} == set(settings["packages"])
+    assert {".".join(folder.parts) for folder in folders} | {"nonproj.features"} == set(TOOLS["setuptools"]["packages"])
     assert all((ROOT / folder / "__init__.py").is_file() for folder in folders)
 
 
 def test_types_of_the_public_names_are_installed():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
-    assert {"py.typed", "__init__.pyi"} <= set(settings["package-data"]["nonproj"])
+    assert {"py.typed", "__init__.pyi"} <= set(TOOLS["setuptools"]["package-data"]["nonproj"])
     assert (PACKAGE / "py.typed").is_file()
     imported = re.findall(r"^from (\S+) import (\w+) as (\w+)$", (PACKAGE / "__init__.pyi").read_text(), re.MULTILINE)
     assert {name for _, name, _ in imported} == set(nonproj.__all__) - {"__version__"}
@@ -67,33 +65,16 @@ def test_the_type_checker_is_strict_everywhere():
     """An ignored error names its code, and no module is excused."""
     for path in PACKAGE.rglob("*.py"):
         assert not re.search(r"# type: ignore(?!\[[a-z-]+\])|# mypy:", path.read_text(encoding="utf-8")), path
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+    settings = TOOLS["mypy"]
     assert settings["strict"]
     assert not any("ignore_errors" in rule or "strict" in rule for rule in settings["overrides"])
 
 
-def canonical(name):
-    """The name of a distribution as indices compare it."""
-    return re.sub("[-_.]+", "-", name).lower()
-
-
 def test_every_library_is_declared():
     """Every import of the package is a dependency or part of an extra."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *itertools.chain(*project["optional-dependencies"].values())]
-    declared = {canonical(name) for text in wanted for name in re.findall(r"[\w.-]+", re.split(r"[<>=]", text)[0])}
-    distributions = importlib.metadata.packages_distributions()
-    found = {}
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and not node.level else []
-            found |= {name.partition(".")[0]: path for name in names}
-    libraries = found.keys() - sys.stdlib_module_names - {"nonproj", "__future__"}
-    assert {"numpy", "vl_convert", "threadpoolctl"} <= libraries
-    for name in libraries:
-        owners = {canonical(owner) for owner in distributions.get(name, [name])}
-        assert owners & declared, f"{found[name]} imports {name}"
+    wanted = [*PROJECT["dependencies"], *itertools.chain(*PROJECT["optional-dependencies"].values())]
+    assert {"numpy", "vl_convert", "threadpoolctl"} <= set(libraries(PACKAGE))
+    assert not undeclared(PACKAGE, wanted)
 
 
 def test_another_distribution_comes_from_a_checkout(tmp_path, monkeypatch):
@@ -107,7 +88,6 @@ EXTRA = re.compile(r"""(?:install_command|needs(?:_package)?)\((?:.*, )?["'](\w[
 
 def test_all_messages_are_made_here_and_name_extras_that_exist():
     """No other module writes such a command itself, and what is missing belongs to the extra that is named."""
-    project = importlib.metadata.metadata("nonproj").get_all("Provides-Extra")
     named = set()
     for folder in (ROOT / "nonproj", *ROOT.glob("*/nonproj_*")):
         for path in folder.rglob("*.py"):
@@ -116,7 +96,7 @@ def test_all_messages_are_made_here_and_name_extras_that_exist():
             if path.name != "errors.py":
                 assert "pip install nonproj[" not in text and "pip install 'nonproj" not in text, path
     assert {"server", "ud", "cluster", "encoder", "pictures", "columns", "hub"} <= named
-    assert named <= set(project)
+    assert named <= set(PROJECT["optional-dependencies"])
 
 
 def test_pages_name_extras_instead_of_commands():
@@ -127,10 +107,9 @@ def test_pages_name_extras_instead_of_commands():
 
 
 def test_the_page_on_installation_names_every_dependency_and_extra():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs" / "installation.md").read_text(encoding="utf-8")
-    for requirement in project["dependencies"]:
+    for requirement in PROJECT["dependencies"]:
         name = re.match(r"[\w-]+", requirement)[0]
         assert re.search(rf"^\| [\w, -]*\b{name}\b", page, re.MULTILINE), name
-    for extra in project["optional-dependencies"]:
+    for extra in PROJECT["optional-dependencies"]:
         assert f"`{extra}`" in page, extra

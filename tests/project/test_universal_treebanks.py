@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 import http.server
-import io
 import pathlib
 import subprocess
 import sys
-import tarfile
 import threading
 
 import pytest
-from scripts import imported
+from scripts import SCRIPTS, archive_of, imported
 
+from nonproj.cli.treebanks import describe
 from nonproj.components.confidence import held_out
 from nonproj.io import conll
 
@@ -36,7 +35,7 @@ def host(scripts, tmp_path, monkeypatch):
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
     monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         monkeypatch.setattr(scripts[1], "HOST", f"http://127.0.0.1:{server.server_port}")
         yield folder
         server.shutdown()
@@ -51,16 +50,10 @@ def repository(name, **parts):
     return files | beside | {"stats.xml": b"<x/>"}
 
 
-def archive(folder, name, files):
+def archive(folder, name, **parts):
     """Put the archive of a repository where the host has it."""
-    path = folder / name / "archive/refs/tags/r2.12.tar.gz"
-    path.parent.mkdir(parents=True)
-    with tarfile.open(path, "w:gz") as packed:
-        for member, data in files.items():
-            info = tarfile.TarInfo(f"{name}-r2.12/{member}")
-            info.size = len(data)
-            packed.addfile(info, io.BytesIO(data))
-    return path
+    files = repository(name, **parts)
+    return archive_of(folder / name / "archive/refs/tags/r2.12.tar.gz", f"{name}-r2.12", files)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +90,7 @@ def test_unknown_names_are_corrected(scripts, tmp_path, capsys):
 
 
 def test_a_language_is_fetched_and_recorded(scripts, host, tmp_path, capsys):
-    files = repository("UD_German-GSD", train="1\ta\n\n", dev="1\tb\n\n", test="1\tc\n\n")
-    archive(host, "UD_German-GSD", files)
+    archive(host, "UD_German-GSD", train="1\ta\n\n", dev="1\tb\n\n", test="1\tc\n\n")
     out = tmp_path / "my data"
     assert scripts[0].main(["german", "--out", str(out)]) == 0
     told = capsys.readouterr().err.splitlines()
@@ -108,7 +100,8 @@ def test_a_language_is_fetched_and_recorded(scripts, host, tmp_path, capsys):
     assert told[2] == f"{folder}: licence CC BY-SA 4.0; digests in SHA256SUMS" and len(told) == 3
     names = [f"de_gsd-ud-{part}.conllu" for part in ("train", "test", "dev")]
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "LICENSE.txt", "README.md", "SHA256SUMS"])
-    assert all((folder / name).read_bytes() == files[name] for name in names)
+    assert [(folder / name).read_bytes() for name in names] == [b"1\ta\n\n", b"1\tc\n\n", b"1\tb\n\n"]
+    assert describe(str(folder / names[0]), "0" * 64) == ("UD German GSD 2.12", "CC BY-SA 4.0", "de")
     for path in host.rglob("*.tar.gz"):
         path.unlink()
     assert scripts[0].main(["de", "--out", str(out), "--paths"]) == 0
@@ -118,24 +111,16 @@ def test_a_language_is_fetched_and_recorded(scripts, host, tmp_path, capsys):
     assert "SHA-256 is" in capsys.readouterr().err
 
 
-def test_the_record_of_a_model_names_release_and_licence(scripts, host, tmp_path):
-    from nonproj.cli.treebanks import describe
-
-    archive(host, "UD_German-GSD", repository("UD_German-GSD", train="1\ta\n\n", test="1\tc\n\n"))
-    train, test = scripts[0].fetch("german", tmp_path)
-    assert describe(str(train), "0" * 64) == ("UD German GSD 2.12", "CC BY-SA 4.0", "de") and test.is_file()
-
-
 def test_training_files_in_pieces_are_joined(scripts, host, tmp_path):
     pieces = {"train_b_1": "1\tb\n", "train_a_1": "1\ta\n\n", "train_a_2": "1\tA\n\n", "test": "1\tt\n\n"}
-    archive(host, "UD_Czech-PDT", repository("UD_Czech-PDT", **pieces))
+    archive(host, "UD_Czech-PDT", **pieces)
     train, test = scripts[0].fetch("UD_Czech-PDT", tmp_path)
     assert train.name == "cs_pdt-ud-train.conllu" and train.read_bytes() == b"1\ta\n\n1\tA\n\n1\tb\n\n"
     assert test.read_bytes() == b"1\tt\n\n"
 
 
 def test_what_cannot_be_trained_on_is_refused(scripts, host, tmp_path):
-    archive(host, "UD_Xibe-XDT", repository("UD_Xibe-XDT", test="1\tt\n\n"))
+    archive(host, "UD_Xibe-XDT", test="1\tt\n\n")
     with pytest.raises(scripts[2], match="UD_Xibe-XDT has no training file; name another treebank"):
         scripts[0].fetch("UD_Xibe-XDT", tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -145,7 +130,8 @@ def test_without_a_network_there_is_advice(scripts, host, tmp_path, monkeypatch)
     with pytest.raises(scripts[2]) as caught:
         scripts[0].fetch("german", tmp_path)
     assert "(File not found); without a network, name a folder that contains UD_German-GSD (" in str(caught.value)
-    source = archive(host, "elsewhere", repository("UD_German-GSD", train="1\ta\n\n", test="1\tc\n\n"))
+    files = repository("UD_German-GSD", train="1\ta\n\n", test="1\tc\n\n")
+    source = archive_of(tmp_path / "there.tar.gz", "x", files)
     paths = scripts[0].fetch("german", tmp_path / "out", (), source)
     assert [path.name for path in paths] == ["de_gsd-ud-train.conllu", "de_gsd-ud-test.conllu"]
     folder = paths[0].parent
@@ -159,7 +145,6 @@ def test_without_a_network_there_is_advice(scripts, host, tmp_path, monkeypatch)
         scripts[0].fetch("german", tmp_path / "fifth", (), ROOT / "LICENSE")
 
 
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "data_scripts" / "fetch.py"
 SENTENCE = """\
 # text = {0} du menim
 1-2	{0}du	_	_	_	_	_	_	_	_
@@ -188,16 +173,21 @@ def folder(tmp_path):
     return tmp_path
 
 
-def joined(folder, *names):
+@pytest.fixture
+def joined(scripts, folder, capsys):
     """Join treebanks; return the sentences to learn from and to test on, and the messages."""
-    options = ["--source", folder, "--out", folder / "out"]  # in the order of the Makefile
-    command = [sys.executable, SCRIPT, "multilingual", *options, *names, "--paths"]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    return *(conll.read_all(path) for path in result.stdout.splitlines()), result.stderr
+
+    def join(*names):
+        options = ["--source", str(folder), "--out", str(folder / "out")]  # in the order of the Makefile
+        assert scripts[0].main(["multilingual", *options, *names, "--paths"]) == 0
+        output, error = capsys.readouterr()
+        return *(conll.read_all(path) for path in output.splitlines()), error
+
+    return join
 
 
-def test_treebanks_are_joined(folder):
-    train, test, messages = joined(folder, "UD_Xibe-XDT", "UD_German-GSD")
+def test_treebanks_are_joined(joined, folder):
+    train, test, messages = joined("UD_Xibe-XDT", "UD_German-GSD")
     first = [sentence.forms[0] for sentence in train]
     assert messages == "" and len(test) == 2 + 20
     assert not {"b3", "b4", "c"} & set(first)
@@ -207,25 +197,27 @@ def test_treebanks_are_joined(folder):
     large = [form for form in first if form[0] == "b"]
     assert 16_000 <= 3 * len(large) < 16_003 and len(set(large)) == len(large)
     assert first != sorted(first)
-    again = joined(folder, "UD_Xibe-XDT", "UD_German-GSD")[0]
-    assert [sentence.rows for sentence in again] == [sentence.rows for sentence in train]
+    words = ["multilingual", "--source", folder, "--out", folder / "again", "UD_Xibe-XDT", "UD_German-GSD"]
+    subprocess.run([sys.executable, SCRIPTS / "fetch.py", *words], check=True)  # where strings have other hashes
+    again, made = ((folder / name / "multilingual").glob("*") for name in ("again", "out"))
+    assert [path.read_bytes() for path in sorted(again)] == [path.read_bytes() for path in sorted(made)] != []
 
 
-def test_small_treebanks_count_twice_and_keep_sentences_for_confidence(folder):
-    train, _, _ = joined(folder, "UD_Xibe-XDT")
+def test_small_treebanks_count_twice_and_keep_sentences_for_confidence(joined):
+    train, _, _ = joined("UD_Xibe-XDT")
     first = sorted(sentence.forms[0] for sentence in train)
     seen = {f"a{i}" for i, out in enumerate(held_out(40, 0.1)) if not out}
     assert set(first) == seen and len(first) == 2 * len(seen) < 80
 
 
-def test_a_missing_treebank_is_named(folder):
-    command = [sys.executable, SCRIPT, "multilingual", "UD_Xibe-XDT", "klingon", "--source", folder]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2 and result.stderr.startswith("fetch multilingual: klingon: no treebank is known")
-    assert result.stderr.count("\n") == 1
+def test_a_missing_treebank_is_named(scripts, folder, capsys):
+    assert scripts[0].main(["multilingual", "UD_Xibe-XDT", "klingon", "--source", str(folder)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("fetch multilingual: klingon: no treebank is known") and error.count("\n") == 1
     for words, message in (
         (["tamil", "wolof"], "only multilingual consists of several treebanks"),
         (["multilingual", "--archive", "there.tar.gz"], "multilingual is made from several archives"),
     ):
-        result = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False)
-        assert result.returncode == 2 and message in result.stderr
+        with pytest.raises(SystemExit, match="2"):
+            scripts[0].main(words)
+        assert message in capsys.readouterr().err

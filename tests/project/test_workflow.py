@@ -15,20 +15,15 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def load(name: str):
-    """Import a program of the checkout."""
-    spec = importlib.util.spec_from_file_location(Path(name).stem, ROOT / name)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
+SPEC = importlib.util.spec_from_file_location("check_release", ROOT / "packaging" / "check_release.py")
+check = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(check)
 
 FOLDER = ROOT / ".github" / "workflows"
 WORKFLOW, RELEASE = (yaml.safe_load((FOLDER / f"{name}.yml").read_text(encoding="utf-8")) for name in ("ci", "release"))
 JOBS, PUBLISHING = WORKFLOW["jobs"], RELEASE["jobs"]
 STEPS = [(name, step) for jobs in (JOBS, PUBLISHING) for name, job in jobs.items() for step in job["steps"]]
 RUNS = [(name, step["run"]) for name, step in STEPS if "run" in step]
-check = load("packaging/check_release.py")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TARGETS = sorted(path.relative_to(ROOT) for path in ROOT.glob("*/targets.mk"))
 MAKEFILE = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", *TARGETS))
@@ -102,9 +97,7 @@ def test_actions_are_pinned_to_commits():
             if re.match(r"\s*(- )?uses:", line):
                 found = re.fullmatch(r"\s*(?:- )?uses: ([\w-]+/[\w./-]+)@([0-9a-f]{40}) # (v\d+\.\d+\.\d+)", line)
                 assert found, f"{path.name}: {line.strip()}: OWNER/NAME@COMMIT # vN.N.N expected"
-                assert pins.setdefault(found[1], found.groups()[1:]) == found.groups()[1:], (
-                    f"{path.name}: {line.strip()}"
-                )
+                assert pins.setdefault(found[1], found.groups()[1:]) == found.groups()[1:], line
     assert set(pins) == {step["uses"].partition("@")[0] for _, step in STEPS if "uses" in step}
 
 
@@ -152,22 +145,16 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def test_a_release_says_its_version_everywhere(tmp_path):
-    assert check.problems(f"v{PROJECT['version']}", copied(tmp_path)) == []
-    assert check.problems("v9.9.9", tmp_path) == [f"the tag is v9.9.9; pyproject.toml: v{PROJECT['version']}"]
-
-
-@pytest.mark.parametrize("name", [*check.SAYS_VERSION, *check.OTHERS])
-def test_another_version_in_any_place_is_found(name, tmp_path):
-    path = copied(tmp_path) / name
-    path.write_text(path.read_text().replace(PROJECT["version"], "0.9.9", 1), encoding="utf-8")
-    (problem,) = check.problems(f"v{PROJECT['version']}", tmp_path)
-    assert problem.startswith(f"{name}: ") and "0.9.9" in problem
-
-
-def test_a_changelog_without_a_date_is_found(tmp_path):
+def test_a_release_says_its_version_everywhere_and_has_a_date(tmp_path):
+    version = PROJECT["version"]
+    assert check.problems(f"v{version}", copied(tmp_path)) == []
+    assert check.problems("v9.9.9", tmp_path) == [f"the tag is v9.9.9; pyproject.toml: v{version}"]
+    for name in (*check.SAYS_VERSION, *check.OTHERS):
+        path = copied(tmp_path) / name
+        path.write_text(path.read_text().replace(version, "0.9.9", 1), encoding="utf-8")
+        (problem,) = check.problems(f"v{version}", tmp_path)
+        assert problem.startswith(f"{name}: ") and "0.9.9" in problem
     path = copied(tmp_path) / "CHANGELOG.md"
     path.write_text(path.read_text().replace("2026-01-31", "not released yet", 1), encoding="utf-8")
-    assert check.problems(f"v{PROJECT['version']}", tmp_path) == [
-        f"CHANGELOG.md: '## {PROJECT['version']}, not released yet': a date as in 2026-01-31 expected"
-    ]
+    dated = f"CHANGELOG.md: '## {version}, not released yet': a date as in 2026-01-31 expected"
+    assert check.problems(f"v{version}", tmp_path) == [dated]
