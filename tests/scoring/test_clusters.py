@@ -57,35 +57,27 @@ def test_a_word_has_the_bits_of_its_line(path, end):
 
 
 @pytest.mark.parametrize(
-    ("content", "line"),
+    ("content", "problem"),
     [
-        ("0010 hund\n", 1),
-        ("01\tser\n0120\thund\n", 2),
-        ("01\tser\n\thund\n", 2),
-        ("01\tser\n01\t\n", 2),
-        ("01\tser\t3\t4\n", 1),
-        ("01\tser\n\n", 2),
-        ("0" * 65 + "\tser\n", 1),
-        ("01\tser\n11\thund\n10\tser\n", 3),
+        (b"0010 hund\n", ":1: "),
+        (b"01\tser\n0120\thund\n", ":2: "),
+        (b"01\tser\n\thund\n", ":2: "),
+        (b"01\tser\n01\t\n", ":2: "),
+        (b"01\tser\t3\t4\n", ":1: "),
+        (b"01\tser\n\n", ":2: "),
+        (b"0" * 65 + b"\tser\n", ":1: "),
+        (b"01\tser\n11\thund\n10\tser\n", ":3: "),
+        (None, ".*no such file"),
+        (b"", ".*is empty"),
+        (b"01\t\xff\n", ".*is not UTF-8"),
     ],
 )
-def test_a_malformed_line_is_named(path, content, line):
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=f"^{re.escape(str(path))}:{line}: ") as caught:
+def test_other_files_are_refused_and_malformed_lines_named(path, content, problem):
+    path.unlink() if content is None else path.write_bytes(content)
+    error = DataError if problem[0] == ":" else FileError
+    with pytest.raises(error, match=f"^{re.escape(str(path))}{problem}") as caught:
         Clusters.read(path)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"), [(None, "no such file"), (b"", "is empty"), (b"01\t\xff\n", "is not UTF-8")]
-)
-def test_what_is_no_file_of_clusters(path, content, problem):
-    if content is None:
-        path.unlink()
-    else:
-        path.write_bytes(content)
-    with pytest.raises(FileError, match=problem):
-        Clusters.read(path)
 
 
 def test_state_and_damage(path):
@@ -122,33 +114,25 @@ def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
 
 def test_templates_of_clusters_are_used_only_with_clusters(path):
     plain, extended = load_templates(labelled=True), load_templates(labelled=True, clusters=True)
-    assert not PREFIXES.keys() & set(attributes_of(plain))
-    assert PREFIXES.keys() <= set(attributes_of(extended))
+    assert not PREFIXES.keys() & set(attributes_of(plain)) and PREFIXES.keys() <= set(attributes_of(extended))
     for name, spec in plain.items():
-        assert set(spec) == {"part", "codes", "templates"}
         assert extended[name]["templates"][: len(spec["templates"])] == spec["templates"]
-    config = Config().with_overrides({"features.clusters": str(path)})
-    assert load_features(config, labelled=True)[0]["arc"] == extended["arc"]
-    assert load_features(Config(), labelled=True)[0]["arc"] == plain["arc"]
+    for changes, expected in (({"features.clusters": str(path)}, extended), ({}, plain)):
+        assert load_features(Config().with_overrides(changes), labelled=True)[0]["arc"] == expected["arc"]
 
 
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        ("clusters: h.cluster", "clusters is no list of texts"),
-        ("clusters: [h.clutser]", "'h.clutser': known attributes are"),
-        ("clusters: [s.cluster]", "'s.cluster': the words of this part are h, m"),
-        ("cluster: [h.cluster]", "no such key: cluster"),
+        ({"clusters": "h.cluster"}, "clusters is no list of texts"),
+        ({"clusters": ["s.cluster"]}, "'s.cluster': the words of this part are h, m"),
     ],
 )
 def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_path, more, problem):
     for name, spec in load_templates(parts="arc").items():
-        text = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos]\n" + (more if name == "arc" else "")
-        (tmp_path / f"{name}.yaml").write_text(text)
-    with pytest.raises(ConfigError) as caught:
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(spec | (more if name == "arc" else {})))
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(tmp_path / 'arc.yaml'))}: .*{re.escape(problem)}"):
         load_templates(tmp_path, "arc")
-    assert caught.value.key == str(tmp_path / "arc.yaml")
-    assert problem in caught.value.message
 
 
 def test_a_model_keeps_its_clusters(path, tmp_path):
@@ -156,27 +140,21 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
     config = Config(parts="sibling").with_overrides(SMALL | {"features.clusters": str(path)})
     model = train(toy.sentences(120), config)
     path.unlink()
-    model.save(tmp_path / "toy.nonproj")
-    parser = Parser(Model.load(tmp_path / "toy.nonproj"))
-    assert parser.loaded.encoder.clusters is not None
+    parser = Parser(Model.from_bytes(model.to_bytes()))
     known = parser.loaded.encoder.encode(words("hund", "kat", "ser"))
     column = parser.loaded.encoder.attributes.index("cluster")
     assert known.atoms[PADDING + 1, column] == known.atoms[PADDING + 2, column] > UNKNOWN
-    trained = Parser(model)
-    for sentence in toy.sentences(20, seed=1):
-        assert parser.parse(sentence).decoded.tree.tolist() == trained.parse(sentence).decoded.tree.tolist()
     model.components["clusters"] = {"words": 3}
     with pytest.raises(ModelError, match="clusters are damaged"):
         Parser(model)
 
 
-# Clusters from a Python package
-
-
 def run(*arguments):
-    command = [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); "
-               f"sys.argv = sys.argv[1:]; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"]  # fmt: skip
-    return subprocess.run([*command, "x", *map(str, arguments)], capture_output=True, text=True, check=False)
+    """Run the script, which finds the modules beside it and the standard library alone."""
+    code = f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); sys.argv = sys.argv[1:]; "
+    code += f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    command = [sys.executable, "-I", "-S", "-c", code, "x", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_script_writes_the_words_of_a_package(tmp_path):

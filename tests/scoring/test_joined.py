@@ -60,10 +60,8 @@ def test_label_scores_that_are_known_are_not_computed_again(seed):
     expected, scorer = label(batch._replace(known=None)), parser.loaded.scorer
     scorer.label_table = scorer.label_table._replace(salt=np.zeros(0, np.uint64))
     found = label(batch)
-    assert [[own.tolist() for own in each] for each in found.labels] == [
-        [own.tolist() for own in each] for each in expected.labels
-    ]
-    assert [each.tolist() for each in found.margins] == [each.tolist() for each in expected.margins]
+    for own, wanted in zip([*found.labels, *found.margins], [*expected.labels, *expected.margins], strict=True):
+        np.testing.assert_array_equal(own, wanted)
 
 
 @pytest.mark.parametrize("files", [FILES, load_templates(pairs=True), load_templates(labelled=True)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import naive_labels as naive
 import naive_scoring
@@ -31,7 +32,7 @@ from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, codes_of, load_templates, part_templates
 from nonproj.scoring.tree_labels import decode_labels
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import Decoded, Sentence
+from nonproj.types import Decoded
 
 BITS = 14
 SPEC = {
@@ -77,43 +78,6 @@ def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
     add_labels(hashed, parts, gold, predicted, AveragedArrays(changed, total, 3.0))
     assert (changed == weights + moved).all()
     assert (total == 3 * moved).all()
-
-
-def a_labeler(margin=0.0, n_labels=3):
-    """A labeler, and examples whose label follows from the word's tag and the side of its head."""
-    rng = np.random.default_rng(0)
-    examples, sentences = [], []
-    for _ in range(12):
-        n = int(rng.integers(2, 8))
-        tags = rng.choice(["A", "B"], n)
-        rows = [[str(i), f"w{i}", "_", t, "_", "_", "0", "x", "_", "_"] for i, t in enumerate(tags.tolist(), 1)]
-        sentences.append((Sentence(rows), draw_tree(rng, n), tags))
-    files = load_templates()
-    encoder = TokenEncoder.from_sentences([s for s, _, _ in sentences], attributes_of(files), 1)
-    for sentence, heads, tags in sentences:
-        right = heads[1:] < np.arange(1, len(heads))
-        gold = np.where(tags == "A", right.astype(np.int64), 2)
-        examples.append((encoder.encode(sentence), heads, gold))
-    return Labeler(part_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
-
-
-@pytest.mark.parametrize("margin", [0.0, 4.0])
-def test_an_update_moves_what_does_not_win_by_the_margin(margin):
-    labeler, examples = a_labeler(margin)
-    for _ in range(2):
-        for tokens, heads, gold in examples:
-            hashed, parts = hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads)
-            scores = label_scores(hashed, parts, 3, labeler.weights)
-            best = []
-            for row, right in zip(scores.tolist(), gold.tolist(), strict=True):
-                row[right] -= margin
-                best.append(row.index(max(row)))  # ties to the lowest
-            expected, total, step = labeler.weights.copy(), labeler.total.copy(), labeler.step
-            add_labels(hashed, parts, gold, np.array(best), AveragedArrays(expected, total, float(step)))
-            assert labeler.update(tokens, heads, gold) == sum(a != b for a, b in zip(best, gold.tolist(), strict=True))
-            assert (labeler.weights == expected).all()
-            assert (labeler.total == total).all()
-            assert labeler.step == step + 1
 
 
 BITS, LABELS = 14, 3
@@ -211,12 +175,9 @@ def random_problem(seed, ties):
 
     heads = draw_tree(rng, n)
     tree, count = labelled_tree(heads), np.ones(n + 3, np.int64)
-    count[1 : n + 1] = rng.integers(1, most + 1, n)
-    labels = np.zeros((n + 3, most), np.int64)
-    for m in range(1, n + 1):
-        labels[m] = rng.permutation(9)[:most]
-    scores = np.zeros((n + 3, most))
-    scores[1 : n + 1] = numbers((n, most))
+    labels, scores = np.zeros((n + 3, most), np.int64), np.zeros((n + 3, most))
+    count[1 : n + 1], scores[1 : n + 1] = rng.integers(1, most + 1, n), numbers((n, most))
+    labels[1 : n + 1] = [rng.permutation(9)[:most] for _ in range(n)]
     pairs = [numbers((len(rows.nodes), most, most)) for rows in tree[-2:]]
     return heads, tree, CandidateLabels(labels, count, scores), pairs
 
@@ -242,12 +203,15 @@ def test_the_best_labelling_is_that_of_enumeration(ties):
             assert margins[m - 1] == pytest.approx(best - max(others) if others else -5.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("margin", [0.0, 4.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_an_update_is_gold_less_the_best_labelling(seed, margin):
+def test_an_update_is_gold_less_the_best_labelling(seed, margin, paired):
     rng, sentence, heads, encoder, scorer = draw(seed, 4)
-    labeler = Labeler(part_templates(FILES["label"], encoder.attributes), LABELS, BITS, margin, scorer)
+    table = part_templates(FILES["label"], encoder.attributes)
+    labeler = Labeler(table, LABELS, BITS, margin, scorer if paired else None)
     labeler.weights[:] = rng.integers(-2, 3, 1 << BITS)
+    labeler.step = 3
     before, gold = labeler.weights.copy(), rng.integers(0, LABELS, 4)
     words = naive_scoring.labelled(heads.tolist())
 
@@ -256,7 +220,8 @@ def test_an_update_is_gold_less_the_best_labelling(seed, margin):
         return [place // 16 * 16 ^ label for place in found]
 
     def pair_places(kind, words, labels):
-        return naive.pair_places(sentence, encoder.vocabularies, FILES[LABEL_PAIRS[kind]], words, labels, BITS)
+        spec = FILES[LABEL_PAIRS[kind]]
+        return naive.pair_places(sentence, encoder.vocabularies, spec, words, labels, BITS) if paired else []
 
     def places_in(labels):
         found = [place for m, label in labels.items() for place in places_of(m, label)]
@@ -265,20 +230,17 @@ def test_an_update_is_gold_less_the_best_labelling(seed, margin):
                 found += pair_places(kind, w, (labels.get(w[1], 0), labels.get(w[2], 0)))
         return np.bincount(found, minlength=1 << BITS)
 
-    single = [
-        [sum(before[places_of(m, label)]) - margin * (label == gold[m - 1]) for label in range(LABELS)]
-        for m in range(1, 5)
-    ]
+    single = [[sum(before[places_of(m, k)]) - margin * (k == gold[m - 1]) for k in range(LABELS)] for m in range(1, 5)]
+    allowed = [range(LABELS)] * 4
     _, optimal, _ = naive.best_labellings(
-        heads.tolist(), [range(LABELS)] * 4, single, lambda *pair: sum(before[pair_places(*pair)])
+        heads.tolist(), allowed, single, lambda *pair: sum(before[pair_places(*pair)])
     )
     wrong = labeler.update(encoder.encode(sentence), heads, gold)
-    wanted = places_in(dict(enumerate(gold.tolist(), 1)))
-    moves = [(wanted - places_in(labels), labels) for labels in optimal]
-    moved = labeler.weights - before
-    assert (labeler.total == moved).all()
+    wanted, moved = places_in(dict(enumerate(gold.tolist(), 1))), labeler.weights - before
+    assert (labeler.total == 3 * moved).all() and labeler.step == 4
     assert any(
-        (moved == move).all() and wrong == sum(labels[m] != gold[m - 1] for m in labels) for move, labels in moves
+        (moved == wanted - places_in(labels)).all() and wrong == sum(labels[m] != gold[m - 1] for m in labels)
+        for labels in (optimal if paired else optimal[:1])  # ties to the lowest
     )
 
 
@@ -327,30 +289,21 @@ def test_templates_in_the_file_say_whether_pairs_are_scored():
     parser, sentence, heads = a_parser(0, 6)
     joined = join([encoded(parser, sentence)])
     files = {name: spec for name, spec in FILES.items() if name not in LABEL_PAIRS}
-    without, _, _ = a_parser(0, 6, templates=files)
-    scores = without.loaded.labeler.scores(joined, heads)
+    without = a_parser(0, 6, templates=files)[0].loaded.labeler
+    scores = without.scores(joined, heads)
     assert (scores == parser.loaded.labeler.scores(joined, heads)).all()
-    [single], [paired] = (each.loaded.labeler.label(joined, [heads]) for each in (without, parser))
+    [single], [paired] = (each.label(joined, [heads]) for each in (without, parser.loaded.labeler))
     assert single[0].tolist() == scores.argmax(axis=1).tolist() != paired[0].tolist()
-    one = {name: spec for name, spec in FILES.items() if name != LABEL_PAIRS[1]}
-    problem = "features.label_grandparent: the keys part, codes, templates expected"
-    with pytest.raises(ModelError, match=problem):
-        Model.from_bytes(dataclasses.replace(parser.model, templates=one).to_bytes())
+    one = dataclasses.replace(parser.model, templates=files | {LABEL_PAIRS[0]: FILES[LABEL_PAIRS[0]]})
+    with pytest.raises(ModelError, match="features.label_grandparent: the keys part, codes, templates expected"):
+        Model.from_bytes(one.to_bytes())
 
 
 def test_the_templates_say_whether_pairs_are_learnt(tmp_path):
-    folder = without_pairs(tmp_path)
-    assert list(load_templates(folder, pairs=True)) == list(load_templates())
-    for options, pairs in (({}, True), ({"features.folder": str(folder)}, False)):
+    for name, spec in load_templates().items():
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(spec))
+    assert list(load_templates(tmp_path, pairs=True)) == list(load_templates())
+    for options, pairs in (({}, True), ({"features.folder": str(tmp_path)}, False)):
         options |= toy.FROM_GOLD_TAGS | {"training.epochs": 1, "network.epochs": 0}
         model = train(toy.sentences(20), Config().with_overrides(options))
         assert all((name in model.templates) == pairs for name in LABEL_PAIRS)
-
-
-def without_pairs(folder):
-    """Write a folder of templates, without those of pairs of labels."""
-    for name, spec in load_templates().items():
-        lines = "".join(f"  - {template}\n" for template in spec["templates"])
-        codes = ", ".join(spec["codes"])
-        (folder / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
-    return folder

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nonproj.scoring.punctuation import enclosures, segments
-from nonproj.scoring.vocabulary import PADDING, ROOT, UNKNOWN, TokenEncoder
+from nonproj.scoring.vocabulary import PADDING, TokenEncoder
 from nonproj.types import Sentence
 
 MARKS = [*"()[]\"'`«»‹›“”„‘’‚", "``", "''", "-LRB-", "-RRB-"]
@@ -31,8 +31,7 @@ def test_words_within_a_pair_share_its_number(text, expected):
 def test_pairs_equal_the_twin(n_marks):
     rng = np.random.default_rng(n_marks)
     for _ in range(400):
-        alphabet = ["word", *rng.choice(MARKS, n_marks)]
-        forms = [str(form) for form in rng.choice(alphabet, rng.integers(0, 16))]
+        forms = rng.choice(["word", *rng.choice(MARKS, n_marks)], rng.integers(0, 16)).tolist()
         assert enclosures(forms) == naive_scoring.enclosures_of(forms), forms
 
 
@@ -49,24 +48,11 @@ def test_segments_end_after_commas_and_dashes(text, expected):
     assert segments(text.split()) == expected.split()
 
 
-def rows_of(text):
-    return [[str(i), form, "_", "X", "_", "_", "0", "x", "_", "_"] for i, form in enumerate(text.split(), 1)]
-
-
-def test_the_encoder_looks_at_the_whole_sentence():
-    sentences = [Sentence(rows_of("a ( a )")), Sentence(rows_of("a a"))]
-    encoder = TokenEncoder.from_sentences(sentences, ["form", "enclosure"], rare=1)
-    assert encoder.vocabularies["enclosure"] == ["0", "1.0"]
-    found = [encoder.encode(s).atoms[PADDING:-PADDING, 1].tolist() for s in sentences]
-    assert found == [[ROOT, 5, 5, 6, 5], [ROOT, 5, 5]]
-    nested = encoder.encode(Sentence(rows_of("( [ a ] )")))
-    assert nested.atoms[PADDING:-PADDING, 1].tolist() == [ROOT, 5, 6, UNKNOWN, 6, 5]
-
-
 def test_both_equal_the_twin_in_a_sentence():
     rng, names = np.random.default_rng(3), ["segment", "form", "enclosure"]
     for _ in range(50):
-        sentence = Sentence(rows_of(" ".join(rng.choice(["a", ",", "-", ";", "(", ")", '"', "、"], 14))))
+        forms = rng.choice(["a", ",", "-", ";", "(", ")", '"', "、"], 14).tolist()
+        sentence = Sentence([[str(i), form, "_", "X", "_", "_", "0", "x", "_", "_"] for i, form in enumerate(forms, 1)])
         encoder = TokenEncoder.from_sentences([sentence], names, rare=2)
         for column, name in enumerate(names):
             expected = [naive_scoring.number_of(sentence, encoder.vocabularies, node, name) for node in range(-3, 15)]
