@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import toy
+from further import weights_of
 
 from nonproj.components.base import RunOptions
 from nonproj.components.checkpoint import averaged_epochs
@@ -46,11 +47,10 @@ def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, tmp_p
     whole = train(SENTENCES, config(epochs=4, average_from=3))
     train(SENTENCES, config(epochs=stopped, average_from=3), run=RunOptions(checkpoint=checkpoint))
     resumed = train(SENTENCES, config(epochs=4, average_from=3), run=RunOptions(checkpoint=checkpoint, resume=True))
-    for name, weights in whole.weights.items():
-        assert resumed.weights[name].tobytes() == weights.tobytes(), name
+    assert weights_of(resumed) == weights_of(whole)
 
 
-@pytest.mark.parametrize(("epochs", "first"), [(2, 3), (3, 3), (4, 3), (4, 1)])
+@pytest.mark.parametrize(("epochs", "first"), [(2, 3), (3, 3), (4, 3)])
 def test_a_checkpoint_with_the_steps_of_other_epochs_is_refused(epochs, first, tmp_path):
     checkpoint = tmp_path / "checkpoint"
     train(SENTENCES, config(epochs=epochs, average_from=first), run=RunOptions(checkpoint=checkpoint))
