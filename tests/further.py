@@ -12,6 +12,7 @@ SMALL = toy.QUICK | {
     "pruner.bits": 14,
     "labeler.bits": 16,
     "tagger.bits": 16,
+    "tagger.epochs": 2,
     "training.epochs": 3,
     "labeler.epochs": 2,
     "pruner.folds": 2,
