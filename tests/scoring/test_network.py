@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+from collections import Counter
 
 import naive_network
 import naive_trees
@@ -46,8 +48,12 @@ def config(**changes) -> Config:
 def draw_encoder(rng, n):
     """A sentence, and an encoder that knows some of its words."""
     sentence = draw_sentence(rng, n)
-    known = [draw_sentence(rng, 5), Sentence(sentence.rows[::2])]
-    return sentence, TokenEncoder.from_sentences(known, attributes_of(FILES), rare=1)
+    return sentence, encoder_of([draw_sentence(rng, 5), Sentence(sentence.rows[::2])])
+
+
+def encoder_of(sentences):
+    """An encoder that knows these sentences."""
+    return TokenEncoder.from_sentences(sentences, attributes_of(FILES), rare=1)
 
 
 def draw_context(rng, width, size):
@@ -103,7 +109,7 @@ def test_sentences_of_a_batch_score_as_each_alone(monkeypatch, block):
     monkeypatch.setattr(context_layers, "_BLOCK", block)
     rng = np.random.default_rng(0)
     given = [draw_sentence(rng, n) for n in (3, 1, 7, 12)]
-    encoder = TokenEncoder.from_sentences(given, attributes_of(FILES), rare=1)
+    encoder = encoder_of(given)
     network, tokens = draw_network(rng, encoder.vocabularies, 5, 3), [encoder.encode(s) for s in given]
     batch, spaces = join(tokens), [draw_arcs(rng, len(s)) for s in given]
     head, modifier = (np.concatenate([a[i] + k for a, k in zip(spaces, batch.first, strict=True)]) for i in (0, 1))
@@ -124,7 +130,7 @@ def test_vectors_of_zeros_or_next_to_it_have_no_products():
 def test_scores_between_tagged_words_equal_the_definition(seed):
     rng = np.random.default_rng(seed)
     sentence, counts, rows = draw_candidates(rng, 5)
-    encoder = TokenEncoder.from_sentences([sentence, Sentence(rows[::2])], attributes_of(FILES), rare=1)
+    encoder = encoder_of([sentence, Sentence(rows[::2])])
     network = draw_network(rng, encoder.vocabularies, 4, 2 * (seed % 2))
     sums = naive_context(network, sentence, encoder.vocabularies)
     word = np.repeat(np.arange(6), counts)
@@ -168,27 +174,23 @@ def test_gradients_are_those_of_the_loss(seed):
     units = learner.layers.context.draw() if width else None
     _, heads, arcs, labels = example
     pairs, mask = naive_trees.pairs_of(arcs), [2.0, 0.0, 1.25]
+    learnt = [(int(heads[m]), m, label) for m, label in enumerate(labels.tolist(), 1) if heads[m] >= 0 <= label]
 
-    def loss_at(tables):
-        tables, context = tables[:5], (tables[5:7], tables[7:9], tables[9]) if width else None
-        arguments = sentence, vocabularies, learner.index, tables
+    def loss():
+        weights, context = tables[:5], (tables[5:7], tables[7:9], tables[9]) if width else None
+        arguments = sentence, vocabularies, learner.index, weights
         sums = naive_network.sums_in_context(*arguments, context, dropped, units)
-        scores = [naive_network.score(*arguments, pair, dropped=dropped, mask=mask, sums=sums) for pair in pairs]
-        total = naive_network.loss(scores, pairs, heads)
-        for m, label in enumerate(labels.tolist(), 1):
-            if heads[m] < 0 or label < 0:
-                continue
-            pair = int(heads[m]), m
-            found = naive_network.label_scores(*arguments, pair, dropped=dropped, mask=mask, sums=sums)
-            total += naive_network.label_loss(found, label)
+        given = {"dropped": dropped, "mask": mask, "sums": sums}
+        total = naive_network.loss([naive_network.score(*arguments, pair, **given) for pair in pairs], pairs, heads)
+        for h, m, label in learnt:
+            total += naive_network.label_loss(naive_network.label_scores(*arguments, (h, m), **given), label)
         return total
 
     tables = [table.astype(float) for table in (*learner.weights, *(learner.layers.context.tables if width else ()))]
     batch = ArcBatch.of([example])
-    inputs = learner.inputs(batch, dropped)
-    found = learner.gradient(batch, inputs, Dropout(units, np.float32(mask)))
-    loss, (of_vectors, of_tags, of_positions, of_output, of_labels) = found.loss, (each.gradient for each in found.rows)
-    assert loss == pytest.approx(loss_at(tables), abs=1e-4)
+    found = learner.gradient(batch, learner.inputs(batch, dropped), Dropout(units, np.float32(mask)))
+    of_vectors, of_tags, of_positions, of_output, of_labels = (each.gradient for each in found.rows)
+    assert found.loss == pytest.approx(loss(), abs=1e-4)
     wanted = [np.zeros_like(table) for table in tables]
     for node in range(len(heads)):
         for row in naive_network.rows_of(sentence, vocabularies, learner.index, node, None, dropped[node]):
@@ -199,12 +201,7 @@ def test_gradients_are_those_of_the_loss(seed):
     for number, table in enumerate(tables):
         places = np.argwhere(wanted[number] != 0).tolist() + np.argwhere(wanted[number] == 0).tolist()[:3]
         for place in rng.permutation(places)[:12].tolist():
-            step = 1e-6
-            table[tuple(place)] += step
-            above = loss_at(tables)
-            table[tuple(place)] -= 2 * step
-            slope = (above - loss_at(tables)) / (2 * step)
-            table[tuple(place)] += step
+            slope = naive_network.slope_at(table, tuple(place), loss)
             assert wanted[number][tuple(place)] == pytest.approx(-slope, rel=1e-4, abs=1e-3), (number, place)
             compared += slope != 0.0
     assert compared > 5
@@ -241,15 +238,11 @@ def test_the_gradient_of_a_batch_is_the_sum_of_those_of_its_sentences(width):
 
 
 def test_rows_are_for_what_occurs_twice():
-    rng = np.random.default_rng(0)
+    rng, seen = np.random.default_rng(0), Counter()
     drawn = [draw_sentence(rng, 4) for _ in range(3)]
-    encoder = TokenEncoder.from_sentences(drawn, attributes_of(FILES), rare=1)
-    seen: dict[int, int] = {}
-    for sentence in drawn:
-        for node in range(5):
-            columns, feats = naive_network.entries(sentence, encoder.vocabularies, node)
-            for entry in columns + feats:
-                seen[entry] = seen.get(entry, 0) + 1
+    encoder = encoder_of(drawn)
+    for sentence, node in itertools.product(drawn, range(5)):
+        seen.update(itertools.chain(*naive_network.entries(sentence, encoder.vocabularies, node)))
     columns = IndexColumns.of(encoder.vocabularies, columns_for(encoder.vocabularies))
     index = count_rows(columns, [encoder.encode(s) for s in drawn], 2)
     twice = sorted(entry for entry, count in seen.items() if count >= 2)
@@ -265,19 +258,16 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
     parser, plain = Parser(model), Parser(dataclasses.replace(model, components={}))
     network, differences = model.loaded(Network, model.vocabularies, len(model.labels)), 0
     for sentence in sentences(10, seed=1):
-        tokens, arcs = encoded(parser, sentence), full_arc_space(len(sentence))
-        scores, without = (scored(each, sentence, arcs)[1] for each in (parser, plain))
+        tokens, arcs, words = encoded(parser, sentence), full_arc_space(len(sentence)), np.arange(1, len(sentence) + 1)
         layer = network.layer(tokens)
-        added = network.scores(layer, arcs.head, arcs.modifier)
-        np.testing.assert_allclose(scores[: len(added)], without[: len(added)] + added, atol=1e-9)
-        assert scores[len(added) :].tolist() == without[len(added) :].tolist()
+        added, labels = network.scores(layer, *arcs[:2]), network.label_scores(layer, sentence.heads, np.int32(words))
+        expected = scored(plain, sentence, arcs)[1]
+        expected[: len(added)] += added
+        np.testing.assert_allclose(scored(parser, sentence, arcs)[1], expected, atol=1e-9)
         differences += np.count_nonzero(added)
-        batch, words = join([tokens]), np.arange(1, len(sentence) + 1, dtype=np.int32)
-        labels = network.label_scores(layer, sentence.heads, words)
-        found, other = (each.loaded.labeler.scores(batch, sentence.tree) for each in (parser, plain))
+        found, other = (each.loaded.labeler.scores(join([tokens]), sentence.tree) for each in (parser, plain))
         np.testing.assert_allclose(found, other + labels, atol=1e-9)
-        assert np.ptp(labels, axis=1).all()
-        assert parser.parse(sentence).decoded.certified
+        assert np.ptp(labels, axis=1).all() and parser.parse(sentence).decoded.certified
     assert differences > 100
 
 
@@ -356,10 +346,10 @@ def test_rows_take_steps_of_their_own_and_those_of_words_without_context_in_two_
 
 def test_a_network_in_16_bits_scores_as_its_learner():
     learner, example, sentence, vocabularies, _ = draw_learner(4, context=0)
-    network, arcs = learner.network(1.0, 0.5), example.arcs
+    network = learner.network(1.0, 0.5)
     layer = network.layer(example.tokens)
-    found, labels = (each(layer, arcs.head, arcs.modifier) for each in (network.scores, network.label_scores))
-    for value, row, pair in zip(found.tolist(), labels, naive_trees.pairs_of(arcs), strict=True):
+    found, labels = (each(layer, *example.arcs[:2]) for each in (network.scores, network.label_scores))
+    for value, row, pair in zip(found.tolist(), labels, naive_trees.pairs_of(example.arcs), strict=True):
         arguments = sentence, vocabularies, learner.index, learner.weights, pair
         assert value == pytest.approx(naive_network.score(*arguments), rel=1e-3, abs=0.02)
         np.testing.assert_allclose(2 * row, naive_network.label_scores(*arguments), rtol=1e-3, atol=0.02)
