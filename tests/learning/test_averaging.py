@@ -6,11 +6,8 @@ import toy
 from further import weights_of
 
 from nonproj.components.base import RunOptions
-from nonproj.components.checkpoint import averaged_epochs
 from nonproj.components.trainer import train
-from nonproj.errors import ModelError
 from nonproj.learning.perceptron import Perceptron
-from nonproj.model.model import Model
 from nonproj.options.config import Config
 
 SMALL = toy.FROM_GOLD_TAGS | {"pruner.epochs": 1, "labeler.epochs": 1, "network.epochs": 1}
@@ -48,16 +45,3 @@ def test_resuming_before_at_and_after_the_restart_changes_nothing(stopped, tmp_p
     train(SENTENCES, config(epochs=stopped, average_from=3), run=RunOptions(checkpoint=checkpoint))
     resumed = train(SENTENCES, config(epochs=4, average_from=3), run=RunOptions(checkpoint=checkpoint, resume=True))
     assert weights_of(resumed) == weights_of(whole)
-
-
-@pytest.mark.parametrize(("epochs", "first"), [(2, 3), (3, 3), (4, 3)])
-def test_a_checkpoint_with_the_steps_of_other_epochs_is_refused(epochs, first, tmp_path):
-    checkpoint = tmp_path / "checkpoint"
-    train(SENTENCES, config(epochs=epochs, average_from=first), run=RunOptions(checkpoint=checkpoint))
-    saved = Model.load(checkpoint)
-    unfinished = saved.components["unfinished"]
-    assert unfinished["step"] == 1 + len(SENTENCES) * averaged_epochs(epochs, first)
-    unfinished["step"] += len(SENTENCES)
-    saved.save(checkpoint)
-    with pytest.raises(ModelError, match="its number of steps is not that of its epochs"):
-        train(SENTENCES, config(epochs=5, average_from=first), run=RunOptions(checkpoint=checkpoint, resume=True))

@@ -9,7 +9,6 @@ import toy
 from further import Interrupt, accuracy, weights_of
 from models import prepared
 
-from nonproj.cli.main import main
 from nonproj.components.base import RunOptions
 from nonproj.components.preparation import has_several_roots, projectivity
 from nonproj.components.trainer import train
@@ -68,17 +67,6 @@ def test_training_repeats_bit_for_bit_and_depends_on_the_seed():
     assert one.to_bytes() == same.to_bytes()
     for name in ("parser", "pruner", "labeler"):
         assert one.weights[name].tobytes() != other.weights[name].tobytes()
-
-
-@pytest.mark.thorough
-def test_the_same_command_writes_the_same_bytes(tmp_path):
-    """Whatever the output is called, and however long it takes."""
-    (tmp_path / "train.conllu").write_text(toy.raw_treebank(30), encoding="utf-8")
-    bits = [f"--set={name}.bits=12" for name in ("features", "pruner", "labeler", "tagger", "segmenter")]
-    command = ["train", str(tmp_path / "train.conllu"), "--test", str(tmp_path / "train.conllu"), "--held-out", "0.2"]
-    for name in ("one", "another"):
-        assert main([*command, "-o", str(tmp_path / name), "--epochs", "2", "-q", *bits]) == 0
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "another").read_bytes()
 
 
 def test_too_many_fine_tags_are_left_out_of_the_features():

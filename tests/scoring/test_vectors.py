@@ -22,8 +22,6 @@ from nonproj.io.objects import from_words
 from nonproj.learning.network import ArcExample, TrainableArcNetwork
 from nonproj.model.model import Model
 from nonproj.networks.hyperparameters import arc_hyperparameters
-from nonproj.networks.projection import Projection
-from nonproj.networks.rows import RowGradient
 from nonproj.options.sections import NetworkConfig
 from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
@@ -120,51 +118,27 @@ def test_numbers_of_words_are_saved_and_checked():
             WordNumbers.from_text(np.frombuffer(damaged, np.uint8))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_gradient_of_a_projection_is_that_of_its_sums(seed):
-    rng = np.random.default_rng(seed)
-    table, numbers = rng.normal(size=(5, 3)).astype(np.float32), np.array([4, -1, 0, 4])
-    vectors = chosen_rows(table, numbers)
-    hyper = replace(arc_hyperparameters(NetworkConfig(size=2, context=0)), projection_rate=0.5)
-    projection, gradient = Projection(3, hyper, rng), rng.normal(size=(4, 4)).astype(np.float32)
-    matrix = projection.matrix.astype(float)
-
-    def value(matrix):
-        sums = [table[k] @ matrix if k >= 0 else np.zeros(4) for k in numbers]
-        return sum(float(a @ b) for a, b in zip(sums, gradient, strict=True))
-
-    assert float((projection.rows(vectors) * gradient).sum()) == pytest.approx(value(matrix), abs=1e-5)
-    found = projection.gradient(vectors, gradient)
-    for place in np.ndindex(3, 4):
-        step = np.zeros((3, 4))
-        step[place] = 1e-3
-        assert found[place] == pytest.approx((value(matrix + step) - value(matrix - step)) / 2e-3, abs=1e-4)
-    projection.steps.step(RowGradient(projection.gradient(vectors, gradient)))
-    squares = np.stack([(found[:, :2] ** 2).mean(axis=1), (found[:, 2:] ** 2).mean(axis=1)], 1)
-    expected = matrix + 0.5 * found / np.sqrt(np.repeat(squares, 2, axis=1) + 1e-8)
-    np.testing.assert_allclose(projection.matrix, expected, atol=1e-5)
-
-
 def test_words_with_vectors_have_rows():
     """Also those that were never seen; scores are those of the definition with these rows."""
     rng = np.random.default_rng(0)
     sentence, other = draw_sentence(rng, 6), draw_sentence(rng, 6)
-    words = [*dict.fromkeys(form.lower() for form in sentence.forms), "never"]
-    files = load_templates()
+    words, files = [*dict.fromkeys(form.lower() for form in sentence.forms), "never"], load_templates()
     encoder = TokenEncoder.from_sentences([sentence, other], attributes_of(files), rare=1, vectors=words)
     assert encoder.vocabularies[VECTOR] == words
     table, tokens = rng.normal(size=(len(words), 3)).astype(np.float32), encoder.encode(sentence)
     example = ArcExample(tokens, sentence.tree, full_arc_space(6), np.zeros(6, np.int64))
-    hyper = arc_hyperparameters(NetworkConfig(size=2))
+    hyper = replace(arc_hyperparameters(NetworkConfig(size=2)), projection_rate=0.5)
     learner = TrainableArcNetwork(encoder.vocabularies, [example] * 2, 2, hyper, rng, WordVectors(words, table))
-    network = learner.network(1.0, 1.0)
-    column = learner.names.index((VECTOR, 0))
-    begin = network.columns.start[column] + 5
+    network, projection = learner.network(1.0, 1.0), learner.layers.projection
+    assert projection.steps.rate == 0.5
+    begin = network.columns.start[learner.names.index((VECTOR, 0))] + 5
     assert not learner.index[begin : begin + len(words)].any()
-    rows = network.index[begin : begin + len(words)]
-    scale = np.abs(table @ learner.layers.projection.matrix).max() / np.abs(network.weights.words[rows]).max()
-    np.testing.assert_allclose(network.weights.words[rows] * scale, table @ learner.layers.projection.matrix, atol=1e-4)
+    rows, projected = network.index[begin : begin + len(words)], table @ projection.matrix
+    scale = np.abs(projected).max() / np.abs(network.weights.words[rows]).max()
+    np.testing.assert_allclose(network.weights.words[rows] * scale, projected, atol=1e-4)
     assert naive_network.rows_of(sentence, encoder.vocabularies, network.index, 1).count(rows[0]) == 1
+    chosen = chosen_rows(table, np.array([4, -1, 0, 4]))
+    assert chosen.tolist() == [table[4].tolist(), [0.0] * 3, table[0].tolist(), table[4].tolist()]
 
 
 @pytest.fixture(scope="module")

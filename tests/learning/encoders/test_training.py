@@ -30,7 +30,7 @@ from nonproj.parts.arcs import full_arc_space  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
-from nonproj.scoring.encoders.heads import BiaffineLayers  # noqa: E402
+from nonproj.scoring.encoders.heads import BiaffineLayers, EncodedSentence  # noqa: E402
 from nonproj.scoring.encoders.session import Encoder  # noqa: E402
 from nonproj.scoring.encoders.tags import TagLayer  # noqa: E402
 from nonproj.tagging.network import sum_parts  # noqa: E402
@@ -67,17 +67,17 @@ def drawn(layers):
 def test_scores_are_those_of_the_runtime(name):
     rng, layers = np.random.default_rng(0), drawn(BiaffineModule(16, 3, 0.0))
     vectors, parts = rng.normal(size=(5, 16)).astype(np.float32), part_space(full_arc_space(4), name)
-    runtime = BiaffineLayers({key: value.detach().numpy() for key, value in layers.named_parameters()})
-    tensor, hidden, tree = torch.from_numpy(vectors), runtime.hidden(vectors), np.array([-1, 2, 0, 2, 3])
-    of_arcs = layers.arcs(layers.hidden("arc_head", tensor), layers.hidden("arc_modifier", tensor))
-    of_labels = layers.labels(
-        layers.hidden("label_head", tensor)[tree[1:]], layers.hidden("label_modifier", tensor)[1:]
-    )
-    pairs = [(runtime.arcs(hidden), of_arcs), (runtime.labels(hidden, tree), of_labels)]
+    own = {key: value.detach().numpy() for key, value in layers.named_parameters()}
+    runtime, tensor, tree = EncodedSentence(BiaffineLayers(own), vectors), torch.from_numpy(vectors), [-1, 2, 0, 2, 3]
+    hidden = {key: layers.hidden(key, tensor) for key in ("arc_head", "arc_modifier", "label_head", "label_modifier")}
+    pairs = [
+        (runtime.of_arcs, layers.arcs(hidden["arc_head"], hidden["arc_modifier"])),
+        (runtime.labels(np.array(tree)), layers.labels(hidden["label_head"][tree[1:]], hidden["label_modifier"][1:])),
+    ]
     for i, part_type in enumerate(parts.types[1:], 1):
         nodes = part_type.rows(parts.arcs, parts.starts[i]).nodes
         factors, rows = layers.factors(part_type.name, tensor), torch.from_numpy(nodes.astype(np.int64))
-        scores = runtime.parts(hidden, of_arcs.detach().numpy(), part_type.name, nodes)
+        scores = runtime.parts(part_type.name, nodes)
         pairs.append((scores, layers.trilinear(part_type.name, factors, rows)))
     for found, expected in pairs:
         np.testing.assert_allclose(found, expected.detach().numpy(), rtol=1e-4, atol=1e-4)
