@@ -1,7 +1,10 @@
 """Lists of parts and their scores over pruned arcs, from the definitions; every template, both widths of weights."""
 
+import os
+
 import naive_scoring as naive
 import naive_trees
+import numba
 import numpy as np
 import pytest
 from instances import seeds
@@ -14,6 +17,7 @@ from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.registry import PART_SETS, PART_TYPES
 from nonproj.parts.space import part_space
 from nonproj.scoring.hashing import hash_tokens
+from nonproj.scoring.prefetch import prefetch
 from nonproj.scoring.scorer import Scorer, add_parts, dense_arc_scores, score_parts
 from nonproj.scoring.templates import CODE_BITS, attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -126,3 +130,28 @@ def test_dense_scores_are_those_of_all_arcs(n):
         places = naive.places(sentence, encoder.vocabularies, spec, (h, m), BITS)
         expected[h, m] = sum(float(weights[i]) for i in places)
     assert dense_arc_scores(encoder.encode(sentence), table, weights).tolist() == expected.tolist()
+
+
+def add(weights, places):
+    """Ask for all weights, then add them."""
+    for i in range(places.shape[0]):
+        prefetch(weights, np.uint64(places[i]))
+    total = 0
+    for i in range(places.shape[0]):
+        total += weights[places[i]]
+    return total
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32])
+def test_the_instruction_is_compiled_and_changes_no_sum(kind):
+    compiled = numba.njit(add)
+    weights, places = np.arange(100).astype(kind), np.array([3, 99, 0, 3])
+    assert compiled(weights, places) == 105
+    (code,) = compiled.inspect_llvm().values()
+    assert "call void @llvm.prefetch" in code
+
+
+def test_an_element_that_does_not_exist_can_be_asked_for():
+    far = numba.njit(lambda weights, place: prefetch(weights, place)) if not numba.config.DISABLE_JIT else prefetch
+    assert far(np.zeros(1, np.int16), np.uint64(1 << 40)) is None
