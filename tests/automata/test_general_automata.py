@@ -1,6 +1,5 @@
 """Head automata with any states, against enumeration of choices and state sequences; siblings and valency as such."""
 
-import itertools
 import math
 
 import naive_automata
@@ -15,7 +14,6 @@ from problems import (
     decode_tables,
     draw_automata,
     draw_problem,
-    draw_scores,
     tabulate_automata,
     tree_paths,
     trees_over,
@@ -81,43 +79,6 @@ def test_ties_go_to_skipping_and_to_the_lowest_state():
 
 
 # -- valency -----------------------------------------------------------------------------------------------------------
-
-
-def valency_score(arcs, take, stop, scores, heads):
-    """The score of a tree by counting each head's modifiers outward."""
-    number = {pair: a for a, pair in enumerate(naive_trees.pairs_of(arcs))}
-    total, most = 0.0, stop.shape[1] - 1
-    for h, side in itertools.product(range(len(heads)), (0, 1)):
-        modifiers = [m for m in naive_trees.candidates(arcs, h, side) if heads[m] == h]
-        for before, m in enumerate(modifiers):
-            total += scores[number[h, m]] + take[number[h, m], min(before, most)]
-        total += stop[2 * h + side, min(len(modifiers), most)]
-    return total
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("forbidden", [0.0, 0.2])
-def test_valency_in_the_dual_decomposition_equals_enumeration(forbidden, kind):
-    certified = 0
-    for seed in seeds(40, least=20):
-        rng = np.random.default_rng(seed)
-        n, most = int(rng.integers(1, 6)), int(rng.integers(0, 4))
-        parts, scores = draw_problem(rng, n, "arc", kind, bool(seed % 2))
-        arcs = parts.arcs
-        take = draw_scores(rng, kind, (len(arcs.head), most + 1))
-        stop = draw_scores(rng, kind, (2 * n + 2, most + 1))
-        # Having none is always allowed, so that each automaton accepts something, though perhaps no tree.
-        stop[:, 1:][rng.random((2 * n + 2, most)) < forbidden] = -np.inf
-        options = DualOptions(max_iterations=300, rule=seed % 2, beta=float(rng.choice([0.001, 0.5, 1.0])))
-        ours, trees = decode_tables(arcs, valency_automata(arcs, take, stop), scores, options), trees_over(arcs)
-        values = [valency_score(arcs, take, stop, scores, tree) for tree in trees]
-        assert ours.score == pytest.approx(values[trees.index(ours.tree.tolist())], rel=1e-9, abs=1e-9)
-        assert ours.bound >= max(values) - 1e-8
-        assert ours.certified or not ours.agreed
-        assert not ours.certified or ours.score == pytest.approx(max(values), abs=1e-7)
-        assert forbidden or ours.score > -np.inf
-        certified += ours.certified
-    assert certified >= 10
 
 
 @pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
@@ -206,26 +167,6 @@ def test_errors_name_what_is_wrong():
         head_automata(arcs, 0)
     with pytest.raises(ValueError, match=r"scores has shape \(3,\); one score for each of 4 arcs is expected"):
         best_paths(arcs, automata, np.zeros(3))
-
-
-def test_an_arc_that_automata_forbid_is_as_if_it_were_not_there():
-    """Minus infinity as the paper's g: the best tree is that over the other arcs."""
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        arcs = full_arc_space(4)
-        kept = (rng.random(len(arcs.head)) < 0.6) | (arcs.head == 0)
-        scores, g = rng.standard_normal(len(kept)), rng.standard_normal((5, 3, 3, 5))
-        allowed = set(zip(arcs.head[kept].tolist(), arcs.modifier[kept].tolist(), strict=True))
-
-        def move(h, s, t, m, g=g, allowed=allowed):
-            return g[h, s, t, m] if (h, m) in allowed else -np.inf
-
-        whole, part = (
-            decode_tables(some, tabulate_automata(some, 3, move, lambda q, s: 0.1 * s), own)
-            for some, own in ((arcs, scores), (subset(arcs, kept), scores[kept]))
-        )
-        assert {(int(h), m) for m, h in enumerate(whole.tree) if m} <= allowed and len(allowed) < len(kept)
-        assert whole.certified and part.certified and whole.score == pytest.approx(part.score, abs=1e-6)
 
 
 @pytest.mark.parametrize(

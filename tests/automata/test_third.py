@@ -13,8 +13,6 @@ from problems import KINDS, SUBSETS, best_score, check_laws, draw_problem, draw_
 from staged import scored
 
 import nonproj.pipeline.parser
-from nonproj.automata.general import best_paths, general_automata
-from nonproj.automata.relaxed import decode_relaxed
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
 from nonproj.errors import ConfigError, SizeError
@@ -23,19 +21,6 @@ from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", seeds(12))
-def test_tables_choose_as_the_compiled_automata_do(seed, kind):
-    """The product of the tables of siblings and of tri-siblings: the same value, and without ties the same arcs."""
-    rng = np.random.default_rng(seed)
-    parts, scores = draw_problem(rng, int(rng.integers(1, 6)), ("arc", "sibling", "trisibling"), kind, bool(seed % 2))
-    relaxed = decode_relaxed(parts, scores, 1.0)
-    paths = best_paths(parts.arcs, general_automata(parts, scores), scores[parts.range("arc")])
-    assert float(sum(paths.values.tolist())) == pytest.approx(relaxed.value, rel=1e-12, abs=1e-12)
-    if kind == "continuous":
-        assert paths.z.tolist() == relaxed.z.tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)

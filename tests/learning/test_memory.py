@@ -21,7 +21,7 @@ from nonproj.linear.concatenation import concatenated
 from nonproj.linear.perceptron import AveragedWeights
 from nonproj.linear.weights import quantise
 from nonproj.options.config import Config
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.types import Sentence
 
 SMALL = toy.FROM_GOLD_TAGS | {"training.epochs": 1, "labeler.epochs": 1, "network.epochs": 1}
@@ -59,15 +59,6 @@ def test_arcs_in_blocks_are_the_arcs():
     assert stored[-1].head.tolist() == spaces[-1].head.tolist()
     with pytest.raises(IndexError):
         stored[40]
-
-
-def test_arcs_in_blocks_take_little_more_than_their_numbers():
-    spaces = [full_arc_space(4)] * 500
-    numbers = sum(array.nbytes for arcs in spaces for array in arcs)
-    stored = ArcSpaces(spaces)
-    assert sum(sum(array.nbytes for array in arcs) for arcs in stored) == numbers
-    assert size_of(lambda: ArcSpaces(spaces)) < numbers + 200 * len(spaces)
-    assert size_of(lambda: [type(arcs)(*map(np.copy, arcs)) for arcs in spaces]) > numbers + 400 * len(spaces)
 
 
 def test_bytes_of_training_data_for_each_word():
