@@ -10,12 +10,10 @@ import naive_confidence
 import numpy as np
 import pytest
 import toy
-from further import weights_of
 from staged import staged
 
 import nonproj
 from nonproj.cli.main import main
-from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels
 from nonproj.confidence.evidence import FEATURES
@@ -91,14 +89,11 @@ def test_probabilities_are_written_into_misc(path, treebank):
 @pytest.mark.parametrize("words", [(), ("--jobs", "2")])
 def test_what_is_below_the_minimum_is_left_out_or_marked(path, treebank, words):
     trees = [parse for _, parse in Parser(Model.load(path)).parse_all(conll.read(treebank))]
-    minimum = float(np.median(np.concatenate([tree.confidence.labels for tree in trees])))
-    fewer = parsed(path, treebank, "--min-confidence", str(minimum), *words)
-    missing = 0
-    for tree, left in zip(trees, fewer, strict=True):
+    minimum, missing = float(np.median(np.concatenate([tree.confidence.labels for tree in trees]))), 0
+    for tree, left in zip(trees, parsed(path, treebank, "--min-confidence", str(minimum), *words), strict=True):
         for m, row in enumerate(left.rows):
-            head, label = str(tree.decoded.heads[m]), tree.labels[m]
             low, low_label = tree.confidence.heads[m] < minimum, tree.confidence.labels[m] < minimum
-            assert row[6:8] == ["_" if low else head, "_" if low_label else label]
+            assert row[6:8] == ["_" if low else str(tree.decoded.heads[m]), "_" if low_label else tree.labels[m]]
             missing += low_label
     assert missing > 5
 
@@ -177,12 +172,11 @@ def test_tables_have_the_probabilities(path):
 
 
 def test_spacy_tokens_have_the_probabilities(path):
-    spacy = pytest.importorskip("spacy")
-    pipe = spacy.blank("da")
+    pipe = pytest.importorskip("spacy").blank("da")
     pipe.add_pipe("nonproj", config={"model": str(path)})
     doc = pipe("den hund ser hus  .")
-    sure = nonproj.load(path, single_root=True).parse([token.text for token in doc if not token.is_space]).confidence
     words = [token for token in doc if not token.is_space]
+    sure = nonproj.load(path, single_root=True).parse([token.text for token in words]).confidence
     assert [token._.confidence for token in words] == pytest.approx(sure.heads)
     assert [token._.label_confidence for token in words] == pytest.approx(sure.labels)
     assert next(doc.sents)._.confidence == pytest.approx(sure.tree)
@@ -223,17 +217,17 @@ RAW |= {"network.epochs": 0, "confidence.share": 0.5}
 
 def confused(count, seed):
     """Sentences with raw text, some of whose arcs and boundaries are drawn, so that parser and segmenter fail."""
-    chance, found = random.Random(seed), []
+    chance, found = random.Random(seed), ""
     for block in toy.raw_treebank(count, seed).strip().split("\n\n"):
         lines = [line.split("\t") for line in block.split("\n")[2:]]
+        root = next(row[0] for row in lines if row[7] == "root")
         for row in lines:
-            if row[7] != "root" and chance.random() < 0.1:
-                row[6] = next(other[0] for other in lines if other[7] == "root")
+            row[6] = root if row[7] != "root" and chance.random() < 0.1 else row[6]
         if chance.random() < 0.4:  # no full stop, and a small letter at the beginning
             lines = lines[:-1]
             lines[0][1] = lines[0][1].lower()
-        found.append("\n".join("\t".join(row) for row in lines) + "\n\n")
-    return "".join(found)
+        found += "\n".join("\t".join(row) for row in lines) + "\n\n"
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -265,9 +259,8 @@ def test_confidence_of_plain_text_counts_wrong_words_and_sentences(raw, capsys):
 
 
 def test_text_in_one_call_and_in_workers_has_the_same_confidence(raw, tmp_path):
-    text = raw_text(paragraphs(conll.read(raw[1]))).text
+    text, outputs = raw_text(paragraphs(conll.read(raw[1]))).text, []
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    outputs = []
     for jobs in ("1", "2"):
         out = tmp_path / f"{jobs}.conllu"
         words = ["parse", str(raw[0]), str(tmp_path / "in.txt"), "--text", "--confidence", "-j", jobs, "-q"]
@@ -305,19 +298,3 @@ def test_probabilities_are_learnt_from_a_treebank(treebanks):
     assert heads.calibration_error() < 0.06 and judged["labels"].calibration_error() < 0.08
     assert heads.area() > Outcomes(np.concatenate(found), heads.right).area() + 0.01
     assert heads.accuracy_of_surest(0.5) > heads.right.mean() + 0.08 and judged["trees"].area() > 0.6
-
-
-# -- training that is resumed
-
-
-@pytest.mark.thorough
-def test_a_resumed_training_keeps_the_classifier(tmp_path, caplog):
-    sentences, config = toy.noisy_sentences(160), Config().with_overrides(SMALL | {"confidence.share": 0.5})
-    whole, run = train(sentences, config), RunOptions(checkpoint=tmp_path / "checkpoint", resume=True)
-    train(sentences, config.with_overrides({"training.epochs": 1}), run=RunOptions(checkpoint=run.checkpoint))
-    caplog.clear()
-    with caplog.at_level("INFO", "nonproj"):
-        resumed = train(sentences, config, run=run)
-    assert "resuming after epoch 1" in caplog.text and "confidence" not in caplog.text  # it is not learnt again
-    assert resumed.components == whole.components and "confidence" in whole.components
-    assert resumed.meta["confidence"] == whole.meta["confidence"] and weights_of(resumed) == weights_of(whole)
