@@ -11,6 +11,7 @@ import pytest
 import toy
 from further import Interrupt, accuracy, blank, renamed, small, weights_of
 from models import prepared
+from problems import draw_tags
 
 from nonproj.cli.main import main
 from nonproj.components.base import RunOptions, WeightTable, assemble
@@ -37,8 +38,6 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.lexicon import Counter, form_keys, joined
 from nonproj.tagging.tagset import TagSet
 
-NAMES = ("Case=Nom", "Case=Acc", "Case=Gen", "Number=Sing", "Number=Plur", "Def")
-
 
 @pytest.fixture(scope="module")
 def start():
@@ -63,22 +62,13 @@ def parses(model, sentences):
     return [(tagged.rows, parse.decoded.heads.tolist(), parse.labels) for tagged, parse in found]
 
 
-def random_tags(rng, count):
-    """Different tags."""
-    found = {}
-    while len(found) < count:
-        feats = "|".join(sorted(name for name in NAMES if rng.random() < 0.4)) or "_"
-        found[str(rng.choice(["N", "V", "A"])), str(rng.choice(["x", "y"])), feats] = None
-    return list(found)
-
-
 # -- what is numbered
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_tags_keep_their_numbers_and_parts_however_often_others_are_added(seed):
     rng = np.random.default_rng(seed)
-    tags = random_tags(rng, 16)
+    tags = draw_tags(rng, 16).tags
     first, second = sorted(rng.integers(1, 16, 2))
     for before, after in itertools.pairwise(TagSet(tags[:count], first) for count in (first, second, 16)):
         n, width = len(before), before.values.shape[1]
@@ -100,15 +90,14 @@ def test_a_tag_that_is_added_has_the_parts_that_it_shares():
 def test_a_lexicon_with_the_counts_of_two_is_that_of_all_words(seed):
     rng = np.random.default_rng(seed)
     forms = ["Hus", "hus", "huset", "kat", "Kat", "et"]
-    form, tag = rng.integers(0, 6, 40), rng.integers(0, 3, 40)
-    counter, mine = Counter(form_keys(forms), form, tag), rng.random(40) < 0.5
+    form, tag, mine = rng.integers(0, 6, 40), rng.integers(0, 3, 40), rng.random(40) < 0.5
+    counter = Counter(form_keys(forms), form, tag)
     found, whole = joined(counter.count(mine), counter.count(~mine)), counter.count(np.ones(40, bool))
     for one, other in zip([*found.form, *found.lower], [*whole.form, *whole.lower], strict=True):
         np.testing.assert_array_equal(one, other)  # rare words, whose suffixes count, are others in each half
         assert one.dtype == other.dtype
     halves = Count()
-    for part in (counter.count(mine), counter.count(~mine), found):
-        sign = -1 if part is found else 1
+    for part, sign in ((counter.count(mine), 1), (counter.count(~mine), 1), (found, -1)):
         keys = np.repeat(part.suffix.key, np.diff(part.suffix.start)).tolist()
         for key, number, count in zip(keys, part.suffix.tag.tolist(), part.suffix.count.tolist(), strict=True):
             halves[key, number] += sign * count
@@ -163,13 +152,11 @@ def test_without_a_step_a_model_parses_as_before(start):
     for component in (LabelerComponent, NetworkComponent):
         corpus, context = fit_component(component, corpus, context)
     table, pruner = ParserTraining(corpus, context).mean(), WeightTable(new_pruner(context).weights)
-    np.testing.assert_array_equal(table.weights, start.weights["parser"])
     model = assemble(context.with_fitted("parser", table).with_fitted("pruner", pruner))
     assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels
-    for name in ("pruner", "labeler"):
+    for name in ("parser", "pruner", "labeler"):
         np.testing.assert_array_equal(model.weights[name], start.weights[name])
-    networks = (each.component("network")[1]["words"] for each in (model, start))
-    np.testing.assert_array_equal(*networks)
+    np.testing.assert_array_equal(*(each.component("network")[1]["words"] for each in (model, start)))
     test = toy.sentences(40, seed=2)
     assert parses(Model.from_bytes(model.to_bytes()), test) == parses(start, test)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections import defaultdict
 
 import naive_scoring
 import naive_trees
@@ -137,25 +139,23 @@ def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margi
     perceptron, example, sentence, vocabularies = draw(seed, name, 1 + seed, label_margin=label_margin)
     parts, heads, before = example.parts, example.heads, perceptron.weights.copy()
     plain, labelled = twin_places(example, sentence, vocabularies)
-    pairs = naive_trees.pairs_of(parts.arcs)
+    pairs, crossing = naive_trees.pairs_of(parts.arcs), crossing_arcs(heads.tolist())
     scores, chosen = sums(before, plain), []
     for a, (h, m) in enumerate(pairs):
         of_labels = sums(before, labelled[a])
-        if heads[m] == h:
-            of_labels[example.labels[m - 1]] -= label_margin
+        of_labels[example.labels[m - 1]] -= label_margin * (heads[m] == h)
         chosen.append(int(of_labels.argmax()))
-        weight = CROSSING.weight if m in crossing_arcs(heads.tolist()) else 1.0
+        weight = CROSSING.weight if m in crossing else 1.0
         scores[a] += of_labels.max() + perceptron.margin / 2 * (1.0 if heads[m] != h else -weight)
     predicted = naive_relaxed(parts, scores, 0.25)
-    gold = marked(parts, naive_trees.part_numbers(heads.tolist(), parts))
+    delta = marked(parts, naive_trees.part_numbers(heads.tolist(), parts)) - predicted
     moved = np.zeros(1 << BITS)
-    for value, places in zip(gold - predicted, plain, strict=True):
+    for value, places in zip(delta, plain, strict=True):
         np.add.at(moved, places, value)
     for a, (h, m) in enumerate(pairs):
         np.add.at(moved, labelled[a][chosen[a]], -predicted[a])
-        if heads[m] == h:
-            np.add.at(moved, labelled[a][example.labels[m - 1]], 1.0)
-    assert perceptron.update(example) == ((gold - predicted)[: len(pairs)] > 0).sum()
+        np.add.at(moved, labelled[a][example.labels[m - 1]], float(heads[m] == h))
+    assert perceptron.update(example) == (delta[: len(pairs)] > 0).sum()
     np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
     np.testing.assert_allclose(perceptron.total, moved, atol=1e-9)
 
@@ -219,10 +219,11 @@ def test_a_root_has_a_label_of_roots_whatever_it_is(model, joint):
 
 def test_labels_of_roots_are_those_of_more_than_mistakes():
     """At least half of the words with a label, or five of them and 0.2 %."""
-    heads, labels = np.repeat([0, 1], [100, 3000]), np.repeat([0, 1], [100, 3000])
+    heads = np.repeat([0, 1], [100, 3000])
+    labels = heads.copy()
     heads[:5], heads[100:105] = 1, 0
-    trees = [np.array([-1, 0, head]) for head in heads]
-    found = label_places(trees, [np.array([2, label]) for label in labels], 3, np.zeros((2, 0), np.uint8))
+    trees, numbers = [np.array([-1, 0, head]) for head in heads], [np.array([2, label]) for label in labels]
+    found = label_places(trees, numbers, 3, np.zeros((2, 0), np.uint8))
     assert found.tolist() == [[1, 1, 0], [1, 0, 1]], "5 of 100, 5 of 3,000"
     after = label_places(trees[:4], [np.array([2, 0])] * 4, 4, found)
     assert after.tolist() == [[1, 1, 0, 1], [1, 0, 1, 1]]
@@ -246,46 +247,45 @@ def test_labels_of_other_lines_are_not_scored(dtype):
     encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     table, weights = part_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
-    rows = Arc().rows(full_arc_space(5), np.array([0, 25]))
-    everything = label_scores(hashed, rows, n_labels, weights)
-    lines = rng.integers(1, 8, 25).astype(np.int32)
-    some = label_scores(hashed, rows, n_labels, weights, lines)
-    for a in range(25):
-        for label in range(n_labels):
-            allowed = lines[a] // 2 ** (label // LINE) % 2
-            assert some[a, label] == (everything[a, label] if allowed else NEVER)
+    rows, lines = Arc().rows(full_arc_space(5), np.array([0, 25])), rng.integers(1, 8, 25).astype(np.int32)
+    everything, some = (label_scores(hashed, rows, n_labels, weights, *more) for more in ((), (lines,)))
+    allowed = lines[:, None] >> np.arange(n_labels) // LINE & 1
+    assert some.tolist() == np.where(allowed, everything, NEVER).tolist()
 
 
 def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction(monkeypatch):
     rng = np.random.default_rng(1)
-    sentences = [draw_sentence(rng, 6) for _ in range(12)]
-    heads, numbers = [draw_tree(rng, 6) for _ in sentences], [rng.integers(0, 40, 6) for _ in sentences]
-    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
-    tokens, gold = [encoder.encode(s) for s in sentences], []
-    for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
-        rows = [[*row[:7], str(label), "_", "_"] for row, label in zip(sentence.rows, labels, strict=True)]
-        gold.append(Sentence(rows, tree))
+    gold = [labelled_tree(rng) for _ in range(12)]
+    encoder = TokenEncoder.from_sentences(gold, attributes_of(FILES), 1)
     order, lines = arranged({LABELLED_ARC: SPEC}, encoder, gold)
-    assert {int(label) for label in order} == set(np.concatenate(numbers).tolist())
-    assert [[int(order[i]) for i in each] for each in number_labels(gold, order)] == [each.tolist() for each in numbers]
+    numbers = [[int(label) for label in sentence.labels] for sentence in gold]
+    assert {int(label) for label in order} == set(sum(numbers, []))
+    assert [[int(order[i]) for i in each] for each in number_labels(gold, order)] == numbers
     monkeypatch.setattr("nonproj.learning.label_numbers.TREEBANK", TreebankHyperparameters(max_tags=1))
     assert arranged({LABELLED_ARC: SPEC}, encoder, gold)[1] is None
-    place, seen = {int(label): i for i, label in enumerate(order)}, {}
+    place, seen = {label: i for i, label in enumerate(order)}, defaultdict(set)
 
     def key(sentence, h, m):
         tags = ["ROOT", *(naive_scoring.text_of(row, "pos") for row in sentence.rows)]
         return tags[h], tags[m], h < m
 
-    for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
-        for m in range(1, 7):
-            seen.setdefault(key(sentence, tree[m], m), set()).add(place[int(labels[m - 1])] // LINE)
+    for sentence, m in itertools.product(gold, range(1, 7)):
+        seen[key(sentence, sentence.tree[m], m)].add(place[sentence.labels[m - 1]] // LINE)
     rows, unseen = Arc().rows(full_arc_space(6), np.array([0, 36])), 0
-    for sentence, encoded in zip(sentences, tokens, strict=True):
-        for (h, m), bits in zip(rows.nodes.tolist(), lines.of(encoded, rows.nodes).tolist(), strict=True):
+    for sentence in gold:
+        found = lines.of(encoder.encode(sentence), rows.nodes).tolist()
+        for (h, m), bits in zip(rows.nodes.tolist(), found, strict=True):
             expected = seen.get(key(sentence, h, m))
             assert bits == (-1 if expected is None else sum(1 << k for k in expected))
             unseen += expected is None
     assert unseen < 36 * 12
+
+
+def labelled_tree(rng):
+    """A random sentence of six words with a tree and numbers as labels."""
+    sentence, tree, labels = draw_sentence(rng, 6), draw_tree(rng, 6), rng.integers(0, 40, 6)
+    rows = [[*row[:7], str(label), "_", "_"] for row, label in zip(sentence.rows, labels, strict=True)]
+    return Sentence(rows, tree)
 
 
 def test_labels_that_share_tags_share_lines():

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from naive_scoring import random64
 from toy import sentences
 
 from nonproj.components.trainer import train
@@ -60,32 +59,6 @@ def test_no_way_leads_around_the_refusal(tmp_path, file, text):
     model = Model(Config(), {name: ["x"] for name in (*ATTRIBUTES, FEAT)}, files, ["x"], {}, {})
     with pytest.raises(ModelError, match=f"cannot be used: features.{file}: "):
         Model.from_bytes(model.to_bytes())
-
-
-def test_the_table_holds_each_term_where_the_kernels_look():
-    texts = ["h.feat m.pos", "m-3.form h+1.pos h.form", "h.pos between.form", "m.pos"]
-    spec = {"part": "arc", "codes": ["distance", "none"], "templates": texts}
-    table = part_templates(spec, ["form", "pos"])
-    ordered = [texts[1], texts[3], texts[2], texts[0]]  # plain ones first, then between, then single features
-    assert (table.n_plain, table.n_between, len(table.salt)) == (2, 1, 4)
-    assert table.salt.tolist() == [random64(f"arc/{text}") for text in ordered]
-    assert table.codes.tolist() == [2, 0]
-    found = {}
-    for row in range(8):
-        slot, text = "hm"[row // 4], ordered[row % 4]
-        for i in range(table.term_start[row], table.term_start[row + 1]):
-            name = ["form", "pos"][table.term_attribute[i]]
-            found[text, slot, int(table.term_offset[i]), name] = int(table.term_coefficient[i])
-    terms = [(text, term) for text in texts for term in parse(text, "arc")]
-    plain = {
-        (text, *term): random64(f"arc/{text}/{term.slot}{term.offset:+d}.{term.attribute}")
-        for text, term in terms
-        if term.slot != "between"
-    }
-    assert found == {key: number for key, number in plain.items() if key[3] != FEAT}
-    assert table.between_attribute.tolist() == [0, 0, 0, 0]
-    assert table.between_coefficient.tolist() == [0, 0, random64(f"arc/{texts[2]}/between.form"), 0]
-    assert table.feat_coefficient.tolist() == [[0, 0, 0, random64(f"arc/{texts[0]}/h+0.feat")], [0, 0, 0, 0]]
 
 
 def test_kernels_get_the_dtypes_they_know_from_any_file():
