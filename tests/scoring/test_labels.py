@@ -59,25 +59,21 @@ def test_parts_are_those_of_the_definition(seed):
 @pytest.mark.parametrize("n", [1, 5])
 def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
     rng, sentence, encoder, table = draw_features(n, SPEC, n)
-    heads = draw_tree(rng, n)
-    weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
+    heads, weights = draw_tree(rng, n), rng.integers(-5, 6, 1 << BITS).astype(np.float32)
     hashed, parts = hash_tokens(encoder.encode(sentence), table, len(weights)), label_parts(heads)
     scores = label_scores(hashed, parts, n_labels, weights)
-    gold, predicted = rng.integers(0, n_labels, n), rng.integers(0, n_labels, n)
+    gold, predicted = rng.integers(0, n_labels, (2, n))
     gold[0] = predicted[0]  # a right label moves nothing
     moved = np.zeros(len(weights))
     for p, nodes in enumerate(naive_scoring.labelled(heads.tolist())):
-        lines = [
-            place - place % LINE for place in naive_scoring.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)
-        ]
+        places = naive_scoring.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)
+        lines = [place - place % LINE for place in places]
         assert scores[p].tolist() == [sum(float(weights[i ^ label]) for i in lines) for label in range(n_labels)]
-        if gold[p] != predicted[p]:
-            np.add.at(moved, [i ^ gold[p] for i in lines], 1.0)
-            np.add.at(moved, [i ^ predicted[p] for i in lines], -1.0)
+        for labels, sign in ((gold, 1.0), (predicted, -1.0)):
+            np.add.at(moved, [i ^ labels[p] for i in lines], sign)
     changed, total = weights.copy(), np.zeros(len(weights))
     add_labels(hashed, parts, gold, predicted, AveragedArrays(changed, total, 3.0))
-    assert (changed == weights + moved).all()
-    assert (total == 3 * moved).all()
+    assert (changed == weights + moved).all() and (total == 3 * moved).all()
 
 
 BITS, LABELS = 14, 3
@@ -119,18 +115,16 @@ def test_heads_with_a_cycle_are_refused(heads):
 def test_candidates_are_the_best_labels(ties, most):
     rng = np.random.default_rng(most)
     scores = rng.integers(0, 4, (40, 5)).astype(float) if ties else rng.normal(0.0, 2.0, (40, 5))
-    gold = rng.integers(-1, 5, 40)
-    for given in (None, gold):
-        found = candidate_labels(scores, most, 2.0, given)
+    for gold in (None, rng.integers(-1, 5, 40)):
+        found = candidate_labels(scores, most, 2.0, gold)
         for i, row in enumerate(scores.tolist()):
-            expected = sorted(range(5), key=lambda label, row=row: -row[label])
-            expected = [label for label in expected if row[label] >= max(row) - 2.0][:most]
-            if given is not None and gold[i] >= 0 and gold[i] not in expected:
+            ordered = sorted(range(5), key=lambda label, row=row: -row[label])
+            expected = [label for label in ordered if row[label] >= max(row) - 2.0][:most]
+            if gold is not None and gold[i] >= 0 and gold[i] not in expected:
                 expected = [*expected[: min(most, 5) - 1], int(gold[i])]
             assert found.labels[i + 1, : found.counts[i + 1]].tolist() == expected
             assert found.scores[i + 1, : found.counts[i + 1]].tolist() == [row[label] for label in expected]
-        assert (found.counts[[0, -2, -1]] == 1).all()
-        assert not found.labels[[0, -2, -1], 0].any()
+        assert (found.counts[[0, -2, -1]] == 1).all() and not found.labels[[0, -2, -1], 0].any()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16])
@@ -140,29 +134,25 @@ def test_scores_and_updates_equal_the_twin(seed, dtype):
     tokens, tree, n_labels = encoder.encode(sentence), labelled_tree(heads), 40
     weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
     found = candidate_labels(rng.normal(size=(5, n_labels)), 4, 0.4)
-    assert 1 in found.counts[1:6]
-    assert found.counts.max() > 1
+    assert 1 in found.counts[1:6] and found.counts.max() > 1
     scores = scorer.score(tokens, tree, found, weights, 0.5)
-    gold, predicted = rng.integers(0, n_labels, 5), rng.integers(0, n_labels, 5)
+    gold, predicted = rng.integers(0, n_labels, (2, 5))
     gold[:2] = predicted[:2]  # pairs of right labels move nothing
     moved = np.zeros(1 << BITS)
     for part, rows, table in zip(LABEL_PAIRS, tree[-2:], scores, strict=True):
         arguments = sentence, encoder.vocabularies, FILES[part]
         for p, words in enumerate(rows.nodes.tolist()):
-            _, one, two = words
-            for a, first in enumerate(found.labels[one, : found.counts[one]].tolist()):
-                for b, second in enumerate(found.labels[two, : found.counts[two]].tolist()):
-                    places = naive.pair_places(*arguments, words, (first, second), BITS)
-                    choice = found.counts[one] * found.counts[two] > 1
-                    assert table[p, a, b] == (0.5 * sum(int(weights[i]) for i in places) if choice else 0.0)
+            first, second = (found.labels[word, : found.counts[word]].tolist() for word in words[1:])
+            for a, b in np.ndindex(len(first), len(second)):
+                places = naive.pair_places(*arguments, words, (first[a], second[b]), BITS)
+                choice = len(first) * len(second) > 1
+                assert table[p, a, b] == (0.5 * sum(int(weights[i]) for i in places) if choice else 0.0)
             for labels, sign in ((gold, 1), (predicted, -1)):
                 pair = [int(labels[word - 1]) if 0 < word <= 5 else 0 for word in words[1:]]
                 np.add.at(moved, naive.pair_places(*arguments, words, pair, BITS), sign)
     changed, total = np.zeros(1 << BITS, np.float32), np.zeros(1 << BITS)
     scorer.add(tokens, tree, gold, predicted, AveragedArrays(changed, total, 3.0))
-    assert (changed == moved).all()
-    assert (total == 3 * moved).all()
-    assert moved.any()
+    assert (changed == moved).all() and (total == 3 * moved).all() and moved.any()
 
 
 def random_problem(seed, ties):
@@ -273,11 +263,9 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
     best, _, highest = naive.best_labellings(heads.tolist(), allowed, single, score_of_pair)
     [(numbers, margins)] = labeler.label(joined, [heads], None, known)
     chosen = dict(enumerate(numbers.tolist(), 1))
-    tree = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
+    found = [SearchResult([Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)], None, None)]
     constraints = [Constraints(np.ones((5, 5), bool), demanded)]
-    batch = collect(
-        label(staged(parser, sentence)._replace(found=[SearchResult([tree], None, None)], constraints=constraints))
-    )
+    batch = collect(label(staged(parser, sentence)._replace(found=found, constraints=constraints)))
     assert batch.parses[0].labels == [demanded.get(m, "abc"[chosen[m]]) for m in chosen]
     assert naive.score_of(heads.tolist(), chosen, single, score_of_pair) == pytest.approx(best)
     for m in set(chosen) - set(known):

@@ -15,6 +15,7 @@ from instances import seeds
 from problems import draw_arcs, draw_candidates, draw_tree
 from staged import encoded, scored
 from toy import FROM_GOLD_TAGS, draw_sentence, sentences
+from updates import draw_parts
 
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
@@ -26,7 +27,7 @@ from nonproj.networks.hyperparameters import arc_hyperparameters
 from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
 from nonproj.options.sections import NetworkConfig
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.joined import join
 from nonproj.scoring.network import ArcWeights, Network
@@ -148,14 +149,10 @@ def test_scores_between_tagged_words_equal_the_definition(seed):
 
 def draw_learner(seed, size=3, context=4, **changes):
     """A network in training, a sentence with its tree and candidate arcs, and dropped units."""
-    rng = np.random.default_rng(seed)
-    n = 2 + seed
+    rng, n = np.random.default_rng(seed), 2 + seed
     sentence, encoder = draw_encoder(rng, n)
-    heads, tokens = draw_tree(rng, n), encoder.encode(sentence)
-    arcs = draw_arcs(rng, n)
-    mask = np.zeros((n + 1, n + 1), bool)
-    mask[arcs.head, arcs.modifier] = mask[heads[1:], np.arange(1, n + 1)] = True
-    example = ArcExample(tokens, heads, arc_space_from_mask(mask), np.zeros(n, np.int64))
+    heads = draw_tree(rng, n)
+    example = ArcExample(encoder.encode(sentence), heads, draw_parts(rng, heads, "arc").arcs, np.zeros(n, np.int64))
     hyper = dataclasses.replace(arc_hyperparameters(NetworkConfig(size=size, context=context)), **changes)
     learner = TrainableArcNetwork(encoder.vocabularies, [example, example], 4, hyper, np.random.default_rng(seed))
     for table in (*learner.weights, *(learner.layers.context.tables if learner.layers.context else ())):
@@ -212,28 +209,29 @@ def test_the_gradient_of_a_batch_is_the_sum_of_those_of_its_sentences(width):
     learner, example, *_ = draw_learner(3, context=width)
     rng, n = np.random.default_rng(0), len(example.heads)
     others = [
-        ArcExample(example.tokens, np.append(-1, rng.integers(-1, 1, n - 1)), full_arc_space(n - 1), example.labels),
         example,
-        ArcExample(example.tokens, draw_tree(rng, n - 1), full_arc_space(n - 1), rng.integers(-1, 4, n - 1)),
+        *(
+            example._replace(heads=heads, arcs=full_arc_space(n - 1), labels=rng.integers(-1, 4, n - 1))
+            for heads in (np.append(-1, rng.integers(-1, 1, n - 1)), draw_tree(rng, n - 1))
+        ),
     ]
 
     def gradient(examples):
         batch = ArcBatch.of(examples)
-        units = learner.layers.context.draw() if width else None
-        dropout = Dropout(np.ones_like(units) if width else None, np.ones(3, np.float32))
+        units = np.ones_like(learner.layers.context.draw()) if width else None
         inputs = learner.inputs(batch, np.zeros((batch.tokens.n_nodes, len(learner.names) + 1), np.uint8))
-        found = learner.gradient(batch, inputs, dropout)
+        found = learner.gradient(batch, inputs, Dropout(units, np.ones(3, np.float32)))
         vectors, tags, *rest = (each.gradient for each in found.rows)
         nodes = np.concatenate([np.arange(*pair) for pair in zip(batch.tokens.first, batch.tokens.end, strict=True)])
         outside = np.setdiff1d(np.arange(batch.tokens.n_nodes), nodes)
         assert not vectors[outside].any() and not tags[outside].any()
         return [vectors[nodes], tags[nodes]], [found.loss, found.wrong, *rest, *found.dense]
 
-    alone = [gradient([each]) for each in others]
     of_nodes, sums = gradient(others)
-    for found, wanted in zip(of_nodes, zip(*(each for each, _ in alone), strict=True), strict=True):
+    nodes_alone, sums_alone = zip(*(gradient([each]) for each in others), strict=True)
+    for found, wanted in zip(of_nodes, zip(*nodes_alone, strict=True), strict=True):
         np.testing.assert_allclose(found, np.concatenate(wanted), rtol=1e-4, atol=1e-4)
-    for found, wanted in zip(sums, zip(*(each for _, each in alone), strict=True), strict=True):
+    for found, wanted in zip(sums, zip(*sums_alone, strict=True), strict=True):
         np.testing.assert_allclose(found, sum(wanted), rtol=1e-4, atol=1e-4)
 
 
@@ -273,11 +271,10 @@ def test_arcs_score_with_the_network_and_trees_stay_certified(model):
 
 def test_its_weight_is_a_fraction_of_the_margin(model):
     other = train(SENTENCES, config(network__weight=0.3, training__margin=600.0))
-    scales = [m.components["network"]["scale"] for m in (model, other)]
-    assert scales[1] == pytest.approx(3 * scales[0])
     half = train(SENTENCES, config(network__label_weight=0.25)).components["network"]
-    expected = model.components["network"] | {"label_scale": 0.5 * model.components["network"]["label_scale"]}
-    assert half == expected
+    state = model.components["network"]
+    assert other.components["network"]["scale"] == pytest.approx(3 * state["scale"])
+    assert half == state | {"label_scale": 0.5 * state["label_scale"]}
     for name in ArcWeights._fields:
         np.testing.assert_array_equal(model.weights[f"network.{name}"], other.weights[f"network.{name}"])
 
