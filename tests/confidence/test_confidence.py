@@ -104,9 +104,8 @@ def test_two_best_scores(dtype, width):
 
 def draw_additive(rng, n_features):
     """A random additive model; the last knots of some features are equal."""
-    knots = np.sort(rng.normal(size=(n_features, 5)), axis=1)
+    knots, values = np.sort(rng.normal(size=(n_features, 5)), axis=1), rng.normal(size=(n_features, 5))
     knots[::2, 3:] = knots[::2, 3:4]
-    values = rng.normal(size=knots.shape)
     values[::2, 4] = values[::2, 3]
     return AdditiveModel(knots, values, rng.normal(size=4), rng.normal(size=3), rng.normal(size=1))
 
@@ -207,12 +206,10 @@ def test_a_fitted_model_recovers_an_additive_one():
 
 
 def test_rare_labels_and_constant_features_add_nothing():
-    rng = np.random.default_rng(2)
-    labels = np.repeat([0, 1], [500, CONFIDENCE.min_count - 1])
+    rng, labels = np.random.default_rng(2), np.repeat([0, 1], [500, CONFIDENCE.min_count - 1])
     features = np.stack([np.ones(len(labels)), rng.normal(size=len(labels))], axis=1)
     model = fit_additive(features, (labels, labels * 0), labels == 0, 1.0)
-    assert model.labels[1] == 0.0
-    assert np.ptp(model.values[0]) == 0.0
+    assert model.labels[1] == np.ptp(model.values[0]) == 0.0
     certain = fit_additive(features, (labels, labels), labels >= 0, 1.0)
     assert np.ptp(certain.values) == 0.0
     assert certain.bias[0] == pytest.approx(np.log((len(labels) + 0.5) / 0.5))
@@ -246,11 +243,9 @@ def test_strings_of_held_out_sentences_become_unknown():
     "change",
     [
         lambda meta, arrays: meta.pop("limit"),
-        lambda meta, arrays: meta.update(limit=float("nan")),
-        lambda meta, arrays: meta.update(limit="1"),
-        lambda meta, arrays: meta.update(features=["marginal"]),
-        lambda meta, arrays: meta.update(features={}),
-        lambda meta, arrays: meta.update(features=meta["features"] | {"tagged": []}),
+        *(lambda meta, arrays, each=each: meta.update(limit=each) for each in (float("nan"), "1")),
+        *(lambda meta, arrays, each=each: meta.update(features=each) for each in (["marginal"], {})),
+        lambda meta, arrays: meta["features"].update(tagged=[]),
         lambda meta, arrays: meta["features"].update(other=["marginal"]),
         lambda meta, arrays: meta["features"]["text"].pop(),
         lambda meta, arrays: meta["features"].update(tagged=list(EVIDENCE["tagged"])),

@@ -268,7 +268,6 @@ def test_the_command(tmp_path, start, capsys):
         ([*command, model], "is the same file as the model to continue"),
         ([*command, out, "--config", "configs/smoke.yaml"], "excludes --from"),
         ([*command, out, "--parts", "arc"], "parts: the model that is continued has"),
-        ([*command, out, "--related", text], "is the treebank itself"),
         (["train", text, "--from", text, "-o", out], "not a model"),
     ):
         assert main(arguments) == 2 and message in capsys.readouterr().err

@@ -7,17 +7,7 @@ from instances import seeds
 
 from nonproj.scoring import morphology, vocabulary
 from nonproj.scoring.punctuation import enclosures
-from nonproj.scoring.vocabulary import (
-    ATTRIBUTES,
-    FEAT,
-    FIRST,
-    OUTSIDE,
-    PADDING,
-    ROOT,
-    UNKNOWN,
-    TokenEncoder,
-    prefer_coarse,
-)
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST, OUTSIDE, PADDING, ROOT, UNKNOWN, TokenEncoder
 from nonproj.types import Sentence
 
 
@@ -146,7 +136,7 @@ def tagged(n_tags, n_words, cpos="N"):
     [(31, 18_590, "N", True), (31, 18_600, "N", False), (30, 600, "N", False), (31, 99, "_", False), (1, 9, "N", True)],
 )
 def test_fine_tags_are_too_many_with_few_words_for_each(n_tags, n_words, cpos, expected):
-    assert prefer_coarse(tagged(n_tags, n_words, cpos)) is expected
+    assert vocabulary.prefer_coarse(tagged(n_tags, n_words, cpos)) is expected
 
 
 @pytest.mark.parametrize("attributes", [["pos"], ["tag", "morph", "key", "feats"]])

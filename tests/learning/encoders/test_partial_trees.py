@@ -54,17 +54,18 @@ def test_the_likelihood_of_given_heads_and_its_gradient(seed):
     np.testing.assert_allclose(of_arcs.grad.numpy(), p, atol=1e-5)
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_likelihood_of_partial_trees_and_its_gradient(seed, single_root):
-    """The likelihood is that of all trees that obey, by enumeration."""
+def test_the_likelihood_of_trees_and_its_gradient(seed, single_root, whole):
+    """The likelihood of a partial tree is that of all trees that obey, by enumeration; only one does if it is whole."""
     scores, allowed = partial_example(seed)
+    heads, forbidden, *rest = ([-1, 2, 0, 2, 3], []) if whole else (PARTIAL, [(1, 3)], allowed)
     obey, everything = (
-        log_likelihood(scores, obeying(4, given, forbidden, single_root))
-        for given, forbidden in ((PARTIAL, [(1, 3)]), ([-1] * 5, []))
+        log_likelihood(scores, obeying(4, *each, single_root)) for each in ((heads, forbidden), ([-1] * 5, []))
     )
     of_arcs = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-    loss = tree_loss(of_arcs, np.array(PARTIAL), single_root, allowed)
+    loss = tree_loss(of_arcs, np.array(heads), single_root, *rest)
     loss.backward()
     assert loss.item() == pytest.approx(everything[0] - obey[0], abs=1e-5)
     np.testing.assert_allclose(of_arcs.grad.numpy(), everything[1] - obey[1], atol=1e-5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fine_tuning import SMALL, examples, heads_alone, learner_of, shares
 from further import Interrupt, weights_of
-from naive_trees import arc_score, is_tree, log_partition
+from naive_trees import is_tree
 from toy import noisy_sentences, treebank
 
 torch = pytest.importorskip("torch")
@@ -23,7 +23,7 @@ from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
-from nonproj.learning.encoders.losses import difference, tree_loss  # noqa: E402
+from nonproj.learning.encoders.losses import difference  # noqa: E402
 from nonproj.learning.encoders.module import BiaffineModule, TagHead  # noqa: E402
 from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
@@ -119,22 +119,6 @@ def test_the_hinge_loss_goes_down_towards_the_gold_tree(name, seed):
     assert len(trees) == 125  # Cayley's formula
     assert best >= max(augmented @ tree_indicators(parts, tree) for tree in trees) - 1e-6
     assert not difference(parts, scores + 100 * gold.astype(np.float32), gold_tree, 1.5).any()
-
-
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("seed", range(5))
-def test_the_likelihood_of_a_tree_and_its_gradient(seed, single_root):
-    """Against all trees of four words: the gradient is the marginals minus the tree."""
-    scores, gold = np.random.default_rng(seed).normal(size=(5, 5)), np.array([-1, 2, 0, 2, 3])
-    np.fill_diagonal(scores, -np.inf)
-    log_z, expected = log_partition(scores, single_root)
-    for m in range(1, 5):
-        expected[gold[m]][m] -= 1.0
-    of_arcs = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-    loss = tree_loss(of_arcs, gold, single_root)
-    loss.backward()
-    assert loss.item() == pytest.approx(log_z - arc_score(gold, scores), abs=1e-5)
-    np.testing.assert_allclose(of_arcs.grad.numpy(), expected, atol=1e-5)
 
 
 def test_an_encoder_learns_from_the_likelihood_of_trees(folder, sentences):
