@@ -9,31 +9,18 @@ import numpy as np
 import pytest
 import toy
 from instances import seeds
-from problems import KINDS, SUBSETS, best_score, check_laws, draw_problem, draw_scores, scale_arcs, trees_over
+from problems import KINDS, SUBSETS, check_laws, draw_problem, draw_scores, trees_over
 from staged import scored
 
 import nonproj.pipeline.parser
 from nonproj.components.trainer import train
-from nonproj.dual.decoding import branch_and_bound, dual_decomposition, k_best
+from nonproj.dual.decoding import branch_and_bound, k_best
 from nonproj.errors import ConfigError, SizeError
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_trisiblings_without_siblings_are_decoded_by_their_tables(kind):
-    certified = 0
-    for seed in range(15):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), ("arc", "trisibling"), kind, bool(seed % 2))
-        scores = scale_arcs(parts, scores, 2)
-        decoded = dual_decomposition(parts, scores)
-        check_laws(decoded, parts, scores, best_score(parts, scores, trees_over(parts.arcs)))
-        certified += decoded.certified
-    assert certified >= 8
 
 
 @pytest.mark.parametrize("name", SUBSETS)

@@ -87,28 +87,25 @@ def test_an_update_equals_enumeration(name, margin):
     """The update is the best obeying structure less the best one with costs at the words with a given head."""
     compared, chosen = 0, seeds(12)
     for seed in chosen:
-        perceptron, example, sentence, encoder = draw(seed, name, 1 + seed % 4, margin=margin, tau=0.3)
-        scores, places = twin_scores(perceptron, example, sentence, encoder)
-        given, pairs = example.heads.tolist(), naive_trees.pairs_of(example.parts.arcs)
-        augmented = scores.copy()
-        augmented[example.parts.range("arc")] += naive_partial.costs(pairs, given, margin)
+        perceptron, example, *more = draw(seed, name, 1 + seed % 4, margin=margin, tau=0.3)
+        scores, places = twin_scores(perceptron, example, *more)
+        given, pairs, parts = example.heads.tolist(), naive_trees.pairs_of(example.parts.arcs), example.parts
+        augmented, forced, arcs = scores.copy(), scores.copy(), parts.range("arc")
+        augmented[arcs] += naive_partial.costs(pairs, given, margin)
+        forced[arcs] += naive_partial.forcing(pairs, given)
         if name == "arc":
-            trees, everything = trees_of(example), naive_trees.all_trees(len(given) - 1)
-            values = sorted(map(naive_trees.tree_scorer(example.parts, scores), trees))
+            trees = trees_of(example)
+            values = sorted(map(naive_trees.tree_scorer(parts, scores), trees))
             if len(values) > 1 and values[-1] - values[-2] < 1e-9:
                 continue
-            problems = (scores, trees), (augmented, everything)
-            both = [naive_partial.completed(example.parts, *problem) for problem in problems]
-            gold, predicted = (marked(example.parts, naive_trees.part_numbers(t, example.parts)) for t in both)
+            problems = (scores, trees), (augmented, naive_trees.all_trees(len(given) - 1))
+            both = [naive_partial.completed(parts, *problem) for problem in problems]
+            gold, predicted = (marked(parts, naive_trees.part_numbers(tree, parts)) for tree in both)
         else:
-            forced = scores.copy()
-            forced[example.parts.range("arc")] += naive_partial.forcing(pairs, given)
-            gold, predicted = (naive_relaxed(example.parts, each, 0.3) for each in (forced, augmented))
-        delta = gold - predicted
-        moved = np.zeros(1 << BITS)
+            gold, predicted = (naive_relaxed(parts, each, 0.3) for each in (forced, augmented))
+        delta, moved, before = gold - predicted, np.zeros(1 << BITS), perceptron.weights.copy()
         for value, found in zip(delta, places, strict=True):
             np.add.at(moved, found, value)
-        before = perceptron.weights.copy()
         missed = sum(given[m] >= 0 and value > 0 for (_, m), value in zip(pairs, delta, strict=False))
         assert perceptron.update(example) == missed
         np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
@@ -229,7 +226,7 @@ def test_decisions_in_misc_are_given_and_nothing_else():
 
 def test_the_log_says_what_is_given(caplog):
     caplog.set_level(logging.INFO, "nonproj")
-    train([*toy.sentences(3), *read(*TWO_ROOTS)], small(treebank__root="multi"))
+    train([*toy.sentences(3), *read(*TWO_ROOTS)], small(parts="arc", treebank__root="multi"))
     assert "1 of 4 sentences are partial, 2 heads given; 0 sentences have no head" in caplog.text
     crossing = np.array([-1, 3, 4, -1, -1], np.int32)
     assert projectivity([dataclasses.replace(read(*TWO_ROOTS)[0], tree=crossing)]) == (0.5, True)

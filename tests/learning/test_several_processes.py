@@ -28,13 +28,8 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are 
 def copied(monkeypatch):
     """Copy this process, whatever threads other tests have left; return the calls that copies make."""
     made, begin = [], copies.Copy.__init__
-
-    def noted(copy, call):
-        begin(copy, call)
-        made.append(call)
-
     monkeypatch.setattr(copies, "can_fork", lambda: True)
-    monkeypatch.setattr(copies.Copy, "__init__", noted)
+    monkeypatch.setattr(copies.Copy, "__init__", lambda copy, call: made.append(call) or begin(copy, call))
     return made
 
 

@@ -46,14 +46,11 @@ def words(*forms: str) -> Sentence:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_word_has_the_bits_of_its_line(path, end):
     path.write_bytes(("\ufeff" + LINES.replace("\n", end)).encode())
-    clusters, expected = Clusters.read(path), {}
-    for line in LINES.splitlines():
-        bits, word = line.split("\t")[:2]
-        expected[word] = {"cluster": bits, "cluster6": bits[:6], "cluster4": bits[:4]}
-    assert len(clusters) == len(expected)
-    assert {word: {name: clusters.of(word, name) for name in PREFIXES} for word in expected} == expected
-    assert clusters.of("HUND", "cluster") == "0010"
-    assert clusters.of("mand", "cluster") is None
+    clusters, lines = Clusters.read(path), [line.split("\t") for line in LINES.splitlines()]
+    assert len(clusters) == len(lines)
+    for bits, word, *_ in lines:
+        assert [clusters.of(word, name) for name in ("cluster", "cluster6", "cluster4")] == [bits, bits[:6], bits[:4]]
+    assert clusters.of("HUND", "cluster") == "0010" and clusters.of("mand", "cluster") is None
 
 
 @pytest.mark.parametrize(
@@ -83,33 +80,24 @@ def test_other_files_are_refused_and_malformed_lines_named(path, content, proble
 def test_state_and_damage(path):
     clusters = Clusters.read(path)
     description, arrays = clusters.state()
-    again = load(Clusters, (description, arrays))
-    assert again.state()[1]["text"].tobytes() == arrays["text"].tobytes()
     text = arrays["text"]
-    damaged = [
-        ({"words": 4}, {"text": text}),
-        ({}, {"text": text}),
-        (description, {}),
-        (description, {"text": text.astype(np.int32)}),
-        (description, {"text": text[:-3]}),
-        (description, {"text": np.frombuffer(text.tobytes().replace(b"0010", b"00x0"), np.uint8)}),
-        (description, {"text": np.frombuffer(text.tobytes().replace(b"\thus", b"\xff\thus"), np.uint8)}),
-    ]
-    for state in damaged:
+    assert load(Clusters, (description, arrays)).state()[1]["text"].tobytes() == text.tobytes()
+    changed = [text.tobytes().replace(*each) for each in ((b"0010", b"00x0"), (b"\thus", b"\xff\thus"))]
+    damaged = [text.astype(np.int32), text[:-3], *(np.frombuffer(each, np.uint8) for each in changed)]
+    states = [({"words": 4}, arrays), ({}, arrays), (description, {}), *((description, {"text": d}) for d in damaged)]
+    for state in states:
         with pytest.raises(ModelError, match="clusters are damaged|^the component 'clusters' has no"):
             load(Clusters, state)
 
 
 def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
-    clusters = Clusters.read(path)
-    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, clusters)
+    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, Clusters.read(path))
     assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
     assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
     atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[PADDING + 1 : -PADDING]
     assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
     assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
-    without = TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1]
-    assert (without == UNKNOWN).all()
+    assert (TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1] == UNKNOWN).all()
 
 
 def test_templates_of_clusters_are_used_only_with_clusters(path):

@@ -37,13 +37,8 @@ def text(header=True, end="\n"):
     return "".join(line + end for line in lines).encode()
 
 
-FILES = {
-    "text": text(),
-    "text without header": text(header=False),
-    "text of Windows": text(end="\r\n"),
-    "text with a blank at the end": text(end=" \n"),
-    "gzip": gzip.compress(text(), mtime=0),
-}
+FILES = {"text": text(), "without header": text(header=False), "of Windows": text(end="\r\n"), "blank": text(end=" \n")}
+FILES |= {"gzip": gzip.compress(text(), mtime=0)}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -26,6 +26,8 @@ from nonproj.scoring.encoders.windows import windows
 KINDS = [(False, False), (True, False), (True, True)]
 """Matrices of 32 and of eight bits, and embeddings of four bits beside the latter."""
 
+SCALES = "attention_scale attention_output_scale inner_scale"
+
 
 @pytest.fixture(scope="module", params=["wordpiece", "unigram"])
 def folder(request, tmp_path_factory):
@@ -209,18 +211,19 @@ def test_blocks_of_zeros_and_of_one_size_have_four_bits():
 
 
 @pytest.mark.parametrize(
-    ("name", "changed", "fault"),
+    ("names", "change", "fault"),
     [
         ("words_half_scale", lambda scale: np.concatenate([scale, scale], axis=1), "is for 2 blocks of 32"),
         ("words_half_scale", lambda scale: np.full_like(scale, 31 << 10), "values that are not finite"),
         ("words_halves", lambda halves: halves[:, :8], r"is for 1 blocks of 32"),
         ("words_halves", lambda halves: halves[1:], "half_blocks|shape"),
+        *((SCALES, lambda scale, n=n: np.repeat(scale, n, axis=-1), r"is for \d+ blocks, 1 are") for n in (3, 32)),
     ],
 )
-def test_faulty_embeddings_of_four_bits_are_refused(small, name, changed, fault):
+def test_blocks_of_other_sizes_and_numbers_are_refused(small, names, change, fault):
     values, arrays = make(small, rounded=True, halves=True).state()
     with pytest.raises(ModelError, match=fault):
-        load(Encoder, (values, arrays | {name: changed(arrays[name])}))
+        load(Encoder, (values, arrays | {name: change(arrays[name]) for name in names.split()}))
 
 
 def test_two_kinds_of_matrices_are_refused(small):
@@ -303,15 +306,6 @@ def test_changed_states_are_refused_or_give_vectors(small, rounded):
             refused += 1
             assert "\n" not in str(error)
     assert 0 < refused < 100
-
-
-def test_scales_for_blocks_of_other_sizes_are_refused(small):
-    values, arrays = make(small, rounded=True).state()
-    names = ("attention_scale", "attention_output_scale", "inner_scale")
-    for repeats in (3, 32):
-        wrong = {name: np.repeat(arrays[name], repeats, axis=-1) for name in names}
-        with pytest.raises(ModelError, match=r"is for \d+ blocks, 1 are expected"):
-            load(Encoder, (values, arrays | wrong))
 
 
 def test_tokenizers_that_are_none_are_refused(small):
