@@ -51,7 +51,6 @@ def size_of(make):
 def test_arcs_in_blocks_are_the_arcs():
     spaces = random_spaces(40)
     stored = ArcSpaces(spaces)
-    assert len(stored) == len(spaces)
     for arcs, found in zip(spaces, stored, strict=True):
         for array, same in zip(arcs, found, strict=True):
             assert same.dtype == np.int32 and same.flags.c_contiguous and same.flags.writeable

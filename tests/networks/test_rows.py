@@ -35,11 +35,10 @@ def test_sums_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     rows, table = draw_rows(rng, 6, 5), rng.normal(size=(5, 3)).astype(np.float32)
     np.testing.assert_allclose(sum_rows(rows, table), naive_sums(rows, table.astype(float)), atol=1e-5)
-    integers = rng.integers(-32768, 32768, (5, 3)).astype(np.int16)
+    integers, plain = rng.integers(-32768, 32768, (5, 3)).astype(np.int16), rows._replace(factor=None)
     np.testing.assert_allclose(sum_rows(rows, integers), naive_sums(rows, integers.astype(float)), rtol=1e-5, atol=0.1)
-    exact = sum_rows(rows._replace(factor=None), integers)
-    assert exact.dtype == np.int32
-    assert exact.tolist() == naive_sums(rows._replace(factor=None), integers.astype(int)).tolist()
+    exact = sum_rows(plain, integers)
+    assert exact.dtype == np.int32 and exact.tolist() == naive_sums(plain, integers.astype(int)).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -21,31 +21,24 @@ def random_arrays(rng: np.random.Generator, hidden: int, n_labels: int) -> dict[
 
 @pytest.mark.parametrize("name", ["arc", "sibling", "grandparent", "third"])
 def test_scores_equal_their_definitions(name):
-    rng = np.random.default_rng(3)
+    rng, tree = np.random.default_rng(3), [-1, 2, 0, 2, 3]
     own, vectors = random_arrays(rng, 5, 3), rng.normal(size=(5, 5)).astype(np.float32)
     parts, encoded = part_space(draw_arcs(rng, 4), name), EncodedSentence(BiaffineLayers(own), vectors)
-    plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
+    plain, rows = {key: array.astype(np.float64).tolist() for key, array in own.items()}, vectors.tolist()
     of_arcs = encoded.of_arcs
-    expected = [[arc_score(plain, vectors.tolist(), h, m) for m in range(5)] for h in range(5)]
+    expected = [[arc_score(plain, rows, h, m) for m in range(5)] for h in range(5)]
     np.testing.assert_allclose(of_arcs, expected, rtol=1e-4, atol=1e-4)
+    expected = [[label_score(plain, rows, tree[m], m, label) for label in range(3)] for m in range(1, 5)]
+    np.testing.assert_allclose(encoded.labels(np.array(tree)), expected, rtol=1e-4, atol=1e-4)
     for part_type, start in zip(parts.types, parts.starts, strict=True):
         name, nodes = part_type.name, part_type.rows(parts.arcs, start).nodes
         scores, known = encoded.parts(name, nodes), name in TRILINEAR
         if name == "arc":
             expected = [of_arcs[h][m] for h, m in nodes.tolist()]
         else:
-            expected = [part_score(plain, name, vectors.tolist(), row) if known else 0.0 for row in nodes.tolist()]
+            expected = [part_score(plain, name, rows, row) if known else 0.0 for row in nodes.tolist()]
             assert np.any(scores) == known
         np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_scores_of_labels_equal_their_definition():
-    rng = np.random.default_rng(4)
-    own, vectors, tree = random_arrays(rng, 4, 3), rng.normal(size=(4, 4)).astype(np.float32), np.array([-1, 2, 0, 2])
-    encoded = EncodedSentence(BiaffineLayers(own), vectors)
-    plain = {key: array.astype(np.float64).tolist() for key, array in own.items()}
-    expected = [[label_score(plain, vectors.tolist(), tree[m], m, label) for label in range(3)] for m in range(1, 4)]
-    np.testing.assert_allclose(encoded.labels(tree), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", sorted(sizes_of(4, 3)))
