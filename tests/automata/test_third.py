@@ -1,4 +1,4 @@
-"""Third-order parts beyond the tests over all sets: tables, integer programs, limits, the parser."""
+"""Third-order parts beyond the tests over all sets: the best trees, integer programs, limits, the parser."""
 
 import dataclasses
 import math

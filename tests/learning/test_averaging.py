@@ -1,4 +1,4 @@
-"""The first epoch of the average: the mean by its definition, resuming across the restart, forged steps."""
+"""The first epoch of the average: the mean by its definition, and resuming across the restart."""
 
 import numpy as np
 import pytest

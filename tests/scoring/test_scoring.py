@@ -1,4 +1,4 @@
-"""Lists of parts and their scores over pruned arcs, from the definitions; every template, both widths of weights."""
+"""Lists of parts and their scores over pruned arcs, from the definitions: every template, all widths of weights."""
 
 import os
 

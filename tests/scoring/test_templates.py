@@ -1,4 +1,4 @@
-"""Templates: refusals and their messages; the table of valid ones."""
+"""Templates: refusals and their messages; types and attributes of valid ones."""
 
 import json
 import re

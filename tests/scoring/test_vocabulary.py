@@ -1,4 +1,4 @@
-"""From strings to numbers: the attributes, the numbering of strings, and their layout."""
+"""From strings to numbers: the attributes, those of brackets and commas too, the numbering of strings, their layout."""
 
 import naive_scoring
 import numpy as np

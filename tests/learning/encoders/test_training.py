@@ -131,7 +131,7 @@ def test_an_encoder_learns(model, sentences):
     assert min(shares(parser, sentences)) >= 0.97 and heads_alone(parser, sentences) >= 0.95
 
 
-def test_the_command_trains_and_resumes(folder, tmp_path, capsys):
+def test_the_command_trains(folder, tmp_path, capsys):
     source, output, parsed = (str(tmp_path / name) for name in ("toy.conll", "toy.nonproj", "out.conll"))
     Path(source).write_text(treebank(30), encoding="utf-8")
     changes = [f"--set={key}={value}" for key, value in (SMALL | {"encoder.epochs": 1}).items()]

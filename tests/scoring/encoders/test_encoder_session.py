@@ -1,4 +1,4 @@
-"""Vectors of words against the encoder's definition; what they do not depend on; states and their faults."""
+"""Vectors of words against the encoder's definition; windows; what they do not depend on; states and their faults."""
 
 from __future__ import annotations
 
