@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import staged
 from encoders import config, tensors, wordpiece, write_folder
 from toy import ADJECTIVES, NOUNS, PARTICIPLES, VERBS
 
@@ -75,3 +76,18 @@ def examples(folder, texts) -> list[EncoderExample]:
         zeros = np.zeros(len(words), np.int64)
         found.append(EncoderExample(numbers, nodes, np.arange(-1, len(words), dtype=np.int32), zeros, zeros))
     return found
+
+
+def heads_alone(parser, sentences) -> float:
+    """The share of heads that are right by the encoder's scores of arcs, each word by itself."""
+    found = [staged.encoded(parser, s).encoded.first_order()[:, 1:].argmax(axis=0) for s in sentences]
+    return float(np.mean(np.concatenate(found) == np.concatenate([s.heads for s in sentences])))
+
+
+def shares(parser, sentences) -> tuple[float, float]:
+    """The shares of right heads and of right labels; all parses are certified."""
+    pairs = list(zip(sentences, [parse for _, parse in parser.parse_all(sentences)], strict=True))
+    assert all(parse.decoded.certified for _, parse in pairs)
+    heads = np.concatenate([parse.decoded.heads == s.heads for s, parse in pairs])
+    labels = np.concatenate([np.array(parse.labels) == s.labels for s, parse in pairs])
+    return float(heads.mean()), float(labels.mean())

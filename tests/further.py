@@ -12,6 +12,7 @@ SMALL = toy.QUICK | {
     "pruner.bits": 14,
     "labeler.bits": 16,
     "tagger.bits": 16,
+    "tagger.epochs": 2,
     "training.epochs": 3,
     "labeler.epochs": 2,
     "pruner.folds": 2,
@@ -44,12 +45,26 @@ def renamed(sentences, suffix):
 
 
 class Interrupt:
-    """Ctrl-C at the beginning of a loop."""
+    """Ctrl-C before an item of a loop, and the names of the loops that have begun."""
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, loop="", at=0):
+        self.loop, self.at, self.begun = loop, at, []
 
     def __call__(self, items, name):
-        if name == self.name:
-            raise KeyboardInterrupt
-        return items
+        self.begun.append(name)
+        for number, item in enumerate(items):
+            if (name, number) == (self.loop, self.at):
+                raise KeyboardInterrupt
+            yield item
+
+
+def weights_of(model):
+    """All arrays of a model as bytes."""
+    return {name: table.tobytes() for name, table in model.weights.items()}
+
+
+def with_vectors(path, **changes):
+    """Options of a quick training with the vectors at a path."""
+    small = SMALL | {"features.bits": 14, "labeler.bits": 14, "pruner.folds": 0, "training.epochs": 1}
+    small |= {"confidence.share": 0.2, "network.size": 8, "tagger.epochs": 1, "tagger.bits": 14}
+    return Config().with_overrides(small | {"features.vectors": str(path)} | changes)

@@ -198,3 +198,12 @@ def loss(scores, pairs, heads):
         among = {h: s for (h, modifier), s in zip(pairs, scores, strict=True) if modifier == m}
         total += math.log(sum(math.exp(s) for s in among.values())) - among[int(heads[m])]
     return total
+
+
+def slope_at(table, place, value, step=1e-6):
+    """The derivative of a value by one entry of a table, as a difference; the table stays as it is."""
+    sides = []
+    for change in (step, -2 * step, step):
+        table[place] += change
+        sides.append(value())
+    return (sides[0] - sides[1]) / (2 * step)

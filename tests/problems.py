@@ -17,7 +17,7 @@ from nonproj.dual.options import DEFAULTS, SEARCH
 from nonproj.dual.problem import TablesProblem
 from nonproj.dual.search import search
 from nonproj.parts.arcs import arc_space_from_mask
-from nonproj.parts.automaton import head_automata, moves
+from nonproj.parts.automaton import head_automata
 from nonproj.parts.space import part_space, tree_score
 from nonproj.scoring.templates import attributes_of, part_templates
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -110,30 +110,6 @@ def check_laws(decoded, parts, scores, optimum):
         assert decoded.score == pytest.approx(optimum, abs=1e-8)
         assert decoded.bound == pytest.approx(optimum, abs=1e-7)
     assert 0 <= decoded.recomputed <= 1
-
-
-def tabulate_automata(arcs, n_states, g, final):
-    """Head automata from the paper's functions: ``g(h, s, t, m)``, and ``final(q, s)`` of ending in a state."""
-    automata = head_automata(arcs, n_states)
-    states = range(n_states)
-    for q in range(len(arcs.out_start) - 1):
-        take, _ = moves(automata, q)
-        for j, a in enumerate(arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]):
-            m = int(arcs.modifier[a])
-            take[j] = [[g(q // 2, s, t, m) for t in states] for s in states]
-        automata.final[automata.state_start[q] : automata.state_start[q + 1]] = [final(q, s) for s in states]
-    return automata
-
-
-def valency_automata(arcs, take, stop):
-    """Automata that count modifiers up to V: ``take[a, count before]`` float64[A, V + 1], ``stop[q, count]``."""
-    number = {pair: a for a, pair in enumerate(naive_trees.pairs_of(arcs))}
-    most = stop.shape[1] - 1
-
-    def g(h, s, t, m):
-        return take[number[h, m], s] if t == min(s + 1, most) else -np.inf
-
-    return tabulate_automata(arcs, most + 1, g, lambda q, s: stop[q, s])
 
 
 def draw_automata(rng, n, kind, pruned, forbidden):

@@ -38,26 +38,24 @@ def test_errors_name_what_is_wrong():
         decode_relaxed(part_space(full_arc_space(2), "arc"), np.zeros(4), 0.5)
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("name", ["arc", "sibling", "grandparent"])
-def test_scores_that_are_not_finite_are_named(name, wrong):
+def test_scores_that_are_not_finite_are_named(name):
     parts = part_space(full_arc_space(3), "grandparent")
-    scores = np.zeros(len(parts))
     place = parts.range(name).start + 2
-    scores[place] = wrong
-    with pytest.raises(ValueError, match=rf"scores\[{place}\] \({name} 2\) is {wrong}; scores must be finite"):
-        decode_relaxed(parts, scores, 0.5)
+    for wrong in (np.nan, np.inf, -np.inf):
+        scores = np.where(np.arange(len(parts)) == place, wrong, 0.0)
+        with pytest.raises(ValueError, match=rf"scores\[{place}\] \({name} 2\) is {wrong}; scores must be finite"):
+            decode_relaxed(parts, scores, 0.5)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_a_word_without_arcs_into_it_is_named_where_it_needs_a_grandparent(name):
     parts = part_space(arc_space([0, 1], [1, 2], 3), name)
-    scores = np.zeros(len(parts))
     if name == "sibling":
-        assert decode_relaxed(parts, scores, 1.0).value == 0.0
+        assert decode_relaxed(parts, np.zeros(len(parts)), 1.0).value == 0.0
     else:
         with pytest.raises(ValueError, match="no arc into word 3"):
-            decode_relaxed(parts, scores, 0.5)
+            decode_relaxed(parts, np.zeros(len(parts)), 0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)

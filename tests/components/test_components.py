@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
-from toy import FROM_GOLD_TAGS, treebank
+import toy
+from further import weights_of
 from word_classes import WordClasses
 
 from nonproj.components.base import FitContext, RunOptions, check_order, jackknife
 from nonproj.components.trainer import train
 from nonproj.errors import ModelError
-from nonproj.io import conll
 from nonproj.io.copies import with_misc
 from nonproj.learning.corpus import Corpus
 from nonproj.linear.folds import blocks, cross_fit
@@ -21,7 +19,9 @@ from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
-SMALL = FROM_GOLD_TAGS | {"parts": ["arc"], "training.epochs": 1, "network.epochs": 0}
+CONFIG = Config().with_overrides(
+    toy.FROM_GOLD_TAGS | {"parts": ["arc"], "training.epochs": 1, "network.epochs": 0, "labeler.epochs": 1}
+)
 
 
 class Initial(WordClasses):
@@ -42,11 +42,10 @@ class Second(WordClasses):
 @pytest.fixture(name="sentences")
 def fixture_sentences():
     """Return sentences in which words that begin with a certain letter have the attribute."""
-    found = []
-    for sentence in conll.read(io.StringIO(treebank(40, 0))):
-        values = [{"Initial": form[0] if form[0] < "n" else None} for form in sentence.forms]
-        found.append(with_misc(sentence, values))
-    return found
+    return [
+        with_misc(sentence, [{"Initial": form[0] if form[0] < "n" else None} for form in sentence.forms])
+        for sentence in toy.sentences(40)
+    ]
 
 
 @pytest.fixture(name="known", autouse=True)
@@ -59,8 +58,7 @@ def fixture_known():
 
 
 def test_a_component_is_trained_stored_loaded_and_applied(sentences, tmp_path):
-    config = Config().with_overrides(SMALL)
-    train(sentences, config, components=[Initial]).save(tmp_path / "m")
+    train(sentences, CONFIG, components=[Initial]).save(tmp_path / "m")
     parser = Parser(Model.load(tmp_path / "m"))
     plain = [with_misc(s, [{"Initial": None}] * len(s)) for s in sentences]
     tagged = [sentence for sentence, _ in parser.parse_all(plain)]
@@ -72,7 +70,7 @@ def test_a_component_is_trained_stored_loaded_and_applied(sentences, tmp_path):
 
 
 def test_a_component_without_anything_to_learn_is_not_stored_and_changes_nothing(sentences):
-    context = FitContext(Config())
+    context = FitContext(CONFIG)
     nothing = Second.fit(Corpus(sentences), context)
     assert nothing.state() is None and nothing.apply(sentences) == sentences
     assert jackknife(Second, Corpus(sentences), context, 2, overwrite=True) == sentences
@@ -80,12 +78,10 @@ def test_a_component_without_anything_to_learn_is_not_stored_and_changes_nothing
 
 
 def test_jackknifed_predictions_are_those_of_the_other_folds(sentences):
-    config = Config()
-    found = jackknife(Initial, Corpus(sentences), FitContext(config), 4)
-    fold = blocks(len(sentences), 4)
+    context, fold = FitContext(CONFIG), blocks(len(sentences), 4)
+    found = jackknife(Initial, Corpus(sentences), context, 4)
     for number in range(4):
-        others = [s for s, f in zip(sentences, fold, strict=True) if f != number]
-        rest = Initial.fit(Corpus(others), FitContext(config))
+        rest = Initial.fit(Corpus([s for s, f in zip(sentences, fold, strict=True) if f != number]), context)
         for i in np.flatnonzero(fold == number):
             assert found[i].rows == rest.apply([sentences[i]])[0].rows
 
@@ -96,12 +92,13 @@ def test_cross_fitting_uses_everything_where_there_is_one_fold():
 
 def test_what_a_component_needs_comes_before_it(sentences):
     check_order([Initial, Second])
-    with pytest.raises(ValueError, match="the component second needs initial, which does not come before it"):
-        check_order([Second, Initial])
     with pytest.raises(ValueError, match="there is a component named initial already"):
         check_order([Initial, Initial])
     with pytest.raises(ValueError, match="the component second needs initial, which does not come before it"):
-        train(sentences, Config().with_overrides(SMALL), components=[Second])
+        train(sentences, CONFIG, components=[Second])
+    late = type("Late", (Initial,), {"name": "late", "needs": ("confidence",)})
+    with pytest.raises(ValueError, match="the component late needs confidence, which does not come before it"):
+        train(sentences, CONFIG, components=[late])
 
 
 def test_a_component_gets_what_it_needs(sentences):
@@ -116,39 +113,28 @@ def test_a_component_gets_what_it_needs(sentences):
             found.update(tagger=context.fitted["tagger"], tags=corpus.tagged)
             return super().fit(corpus, context)
 
-    config = Config().with_overrides(SMALL | {"tagger.epochs": 1, "training.tags": "predicted"})
+    config = CONFIG.with_overrides({"tagger.epochs": 1, "tagger.network_epochs": 1, "training.tags": "predicted"})
     model = train(sentences, config, components=[Third])
     assert found["tagger"].columns == Parser(model).loaded.analyzer.columns
     assert [len(sentence) for sentence in found["tags"]] == [len(sentence) for sentence in sentences]
-    late = type("Late", (Initial,), {"name": "late", "needs": ("confidence",)})
-    with pytest.raises(ValueError, match="the component late needs confidence, which does not come before it"):
-        train(sentences, config, components=[late])
 
 
 @pytest.mark.thorough
 def test_training_resumes_with_components_that_are_not_registered_yet(sentences, tmp_path):
-    config, path = Config().with_overrides(SMALL | {"training.epochs": 2}), tmp_path / "checkpoint"
+    config, path = CONFIG.with_overrides({"training.epochs": 2}), tmp_path / "checkpoint"
     whole = train(sentences, config, components=[Initial])
-    train(
-        sentences, config.with_overrides({"training.epochs": 1}), components=[Initial], run=RunOptions(checkpoint=path)
-    )
+    train(sentences, CONFIG, components=[Initial], run=RunOptions(checkpoint=path))
     KNOWN.clear()
     resumed = train(sentences, config, components=[Initial], run=RunOptions(checkpoint=path, resume=True))
-    assert resumed.components == whole.components
-    assert resumed.weights.keys() == whole.weights.keys()
-    assert all((resumed.weights[name] == table).all() for name, table in whole.weights.items())
+    assert resumed.components == whole.components and weights_of(resumed) == weights_of(whole)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda v, a: ([], a), "is not a record"),
-        (lambda v, a: ({}, a), "has no 'classes' of type list"),
         (lambda v, a: (v | {"more": 1}, a), "has 'more', which is not its own"),
-        (lambda v, a: (v, {}), "has no array 'weights' of int16 with shape (*)"),
-        (lambda v, a: (v, {"weights": a["weights"].astype(np.int32)}), "has no array 'weights' of int16"),
         (lambda v, a: (v, {"weights": a["weights"][:-1]}), "power of two"),
-        (lambda v, a: (v, a | {"more": a["weights"]}), "has 'more', which is not its own"),
         (lambda v, a: ({"classes": [1]}, a), "a list of strings expected"),
         (lambda v, a: ({"classes": []}, a), "has 0 classes; 1 to 256 are expected"),
     ],
@@ -173,31 +159,25 @@ PARTS = Schema(
 )
 
 
-def parts(optional=False):
+def parts():
     """A state of `PARTS`."""
-    values = {"bits": 1, "part": {"scale": 1.0}}
     arrays = {"rows": np.zeros((5, 2), np.int16), "bias": np.zeros(2, np.float32), "part.table": np.zeros(4)}
-    arrays["matrix"] = np.zeros((3, 7, 2), np.float32)
-    if optional:
-        values["threshold"], arrays["more"] = 0.5, np.zeros(1, np.uint8)
-    return values, arrays
+    return {"bits": 1, "part": {"scale": 1.0}}, arrays | {"matrix": np.zeros((3, 7, 2), np.float32)}
 
 
-@pytest.mark.parametrize("optional", [False, True])
-def test_a_state_has_everything_or_nothing_of_an_optional_part(optional):
-    values, arrays = parts(optional)
-    check_state((values, arrays), PARTS, "it")
-    last = arrays | {"last": np.zeros(1, np.uint8)}
-    if optional:
-        check_state((values, last), PARTS, "it")
-        with pytest.raises(ModelError, match="^it has no array 'more' of uint8 with shape"):
-            check_state((values, {name: array for name, array in arrays.items() if name != "more"}), PARTS, "it")
-        del values["threshold"]
-        with pytest.raises(ModelError, match="^it has no 'threshold' of type float$"):
-            check_state((values, arrays), PARTS, "it")
-    else:
-        with pytest.raises(ModelError, match="^it has 'last', which is not its own$"):
-            check_state((values, last), PARTS, "it")
+def test_a_state_has_everything_or_nothing_of_an_optional_part():
+    values, arrays = parts()
+    byte = np.zeros(1, np.uint8)
+    more, both = values | {"threshold": 0.5}, arrays | {"more": byte}
+    for state in ((values, arrays), (more, both), (more, both | {"last": byte})):
+        check_state(state, PARTS, "it")
+    for state, message in (
+        ((values, arrays | {"last": byte}), "^it has 'last', which is not its own$"),
+        ((more, arrays), "^it has no array 'more' of uint8 with shape"),
+        ((values, both), "^it has no 'threshold' of type float$"),
+    ):
+        with pytest.raises(ModelError, match=message):
+            check_state(state, PARTS, "it")
 
 
 @pytest.mark.parametrize(
@@ -222,18 +202,16 @@ def test_arrays_must_fit_each_other(name, array, message):
 
 
 @pytest.mark.parametrize(
-    ("part", "message"),
+    ("values", "message"),
     [
-        (None, "the 'part' of it is not a record"),
-        ([], "the 'part' of it is not a record"),
-        ({}, "the 'part' of it has no 'scale' of type float"),
-        ({"scale": 1}, "the 'part' of it has no 'scale' of type float"),
-        ({"scale": 1.0, "x" * 10**6: 1}, f"the 'part' of it has '{'x' * 40}', which is not its own"),
+        ({}, "the 'part' of it is not a record"),
+        ({"part": []}, "the 'part' of it is not a record"),
+        ({"part": {}}, "the 'part' of it has no 'scale' of type float"),
+        ({"part": {"scale": 1}}, "the 'part' of it has no 'scale' of type float"),
+        ({"part": {"scale": 1.0, "x" * 10**6: 1}}, f"the 'part' of it has '{'x' * 40}', which is not its own"),
     ],
 )
-def test_nested_states_obey_their_schema(part, message):
-    values, arrays = parts()
-    for state in ({"bits": 1, "part": part}, {"bits": 1} if part is None else values | {"part": part}):
-        with pytest.raises(ModelError) as caught:
-            check_state((state, arrays), PARTS, "it")
-        assert str(caught.value) == message
+def test_nested_states_obey_their_schema(values, message):
+    with pytest.raises(ModelError) as caught:
+        check_state(({"bits": 1} | values, parts()[1]), PARTS, "it")
+    assert str(caught.value) == message

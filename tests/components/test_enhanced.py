@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 import random
@@ -12,7 +11,7 @@ from pathlib import Path
 import naive_graphs as naive
 import numpy as np
 import pytest
-from toy import FROM_GOLD_TAGS, raw_treebank, sentence, treebank
+from toy import FROM_GOLD_TAGS, raw_treebank, read, sentences, treebank
 
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
@@ -43,15 +42,8 @@ def enhanced(heads: list[int], labels: list[str], forms: list[str]) -> Graph:
 
 def with_graphs(text: str) -> str:
     """A text of the toy language with graphs."""
-    found = ""
-    for own in conll.read(io.StringIO(text)):
-        found += conll.replace(own, own.heads, graph=enhanced(own.heads.tolist(), own.labels, own.forms))
-    return found
-
-
-def read(text: str) -> list:
-    """The sentences of a text."""
-    return list(conll.read(io.StringIO(text)))
+    graphs = ((own, enhanced(own.heads.tolist(), own.labels, own.forms)) for own in read(text))
+    return "".join(conll.replace(own, own.heads, graph=graph) for own, graph in graphs)
 
 
 @pytest.fixture(name="pairs", scope="module")
@@ -66,15 +58,10 @@ def fixture_model() -> Model:
     return train(read(with_graphs(treebank(150))), Config().with_overrides(SMALL))
 
 
-def predicted(model: GraphModel, sentences: list[Sentence]) -> list[Graph]:
-    """The graphs that a model predicts for gold trees."""
-    return [model.graph(own, own.heads.tolist(), own.labels) for own in sentences]
-
-
 def test_graphs_of_gold_trees_are_learnt(pairs):
     model, held_out = learn_graphs(pairs, 0), pairs_of(read(with_graphs(treebank(100, 7))))
     assert count_enhanced(pairs) > 50
-    assert predicted(model, [own for own, _ in held_out]) == [graph for _, graph in held_out]
+    assert all(model.graph(own, own.heads.tolist(), own.labels) == graph for own, graph in held_out)
 
 
 def check_candidates(pairs):
@@ -90,18 +77,14 @@ def check_candidates(pairs):
             assert not any(fill(words, named, template) for template in model.paths[path])
         labels = {(own.nodes[0], own.nodes[-1], label) for own in listed for label in own.labels.values()}
         labels |= {(w, words.heads[w], label) for w, label in enumerate(words.labels) if label in model.plain}
-        arcs = {(word, head, label) for word, own in enumerate(graph, 1) for head, label in own}
-        missed += [label for *_, label in arcs - labels]
+        missed += [label for word, own in enumerate(graph, 1) for h, label in own if (word, h, label) not in labels]
     return missed
 
 
-def test_candidates_are_those_of_the_definition(pairs):
-    assert not check_candidates(pairs)
-
-
-def test_candidates_of_a_treebank_are_those_of_the_definition(released):
-    sentences = list(conll.read(released / "Swedish-Talbanken" / "sv_talbanken-ud-dev.conllu"))[:150]
-    assert len(check_candidates(pairs_of(sentences))) <= 2  # on longer paths
+def test_candidates_are_those_of_the_definition(pairs, released):
+    """Of the toy language, and of a treebank, whose longest paths have none."""
+    treebank = list(conll.read(released / "Swedish-Talbanken" / "sv_talbanken-ud-dev.conllu"))[:150]
+    assert not check_candidates(pairs) and len(check_candidates(pairs_of(treebank))) <= 2
 
 
 def test_templates_make_the_label_that_they_explain(pairs):
@@ -113,24 +96,22 @@ def test_templates_make_the_label_that_they_explain(pairs):
 
 
 def test_labels_have_texts_of_letters_only():
-    rows = [["1", "@", "@", *"____"], ["2", "Rome", "Rome", *"____"]]
-    words = TreeWords(rows, [2, 0], ["case", "obl"])
+    words = TreeWords([["1", "@", "@", *"____"], ["2", "Rome", "Rome", *"____"]], [2, 0], ["case", "obl"])
     assert fill(words, words.named((2, 0)), "0.deprel 0.case.all") is None
 
 
 def test_parses_have_graphs_of_their_trees(model):
-    sentences, parser, right = read(treebank(30, 5)), Parser(model), []
-    together = [parse for _, parse in parser.parse_all(sentences)]
-    for own, parse in zip(sentences, together, strict=True):
+    parser, right = Parser(model), []
+    for own, parse in parser.parse_all(sentences(30, 5)):
         assert naive.is_connected(parse.graph) and len(parse.graph) == len(own)
         right.append(parse.graph == enhanced(parse.decoded.heads.tolist(), parse.labels, own.forms))
+        assert parser.parse(own).graph == parse.graph
     assert np.mean(right) > 0.9
-    assert [parser.parse(own).graph for own in sentences] == [parse.graph for parse in together]
 
 
 def test_each_of_several_trees_has_its_own_graph(model):
     decoding = replace(model.config.decoding, nbest=3)
-    for _, parse in Parser(model, decoding).parse_all(read(treebank(10, 5))):
+    for _, parse in Parser(model, decoding).parse_all(sentences(10, 5)):
         for tree in (parse, *parse.others):
             arcs = zip(tree.decoded.heads.tolist(), tree.graph, strict=True)
             assert naive.is_connected(tree.graph) and all(head in dict(own) for head, own in arcs)
@@ -138,32 +119,26 @@ def test_each_of_several_trees_has_its_own_graph(model):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_every_graph_is_connected_whatever_the_tree(model, seed):
-    chance = random.Random(seed)
-    rows = [[str(i), form, form, tag, tag, *"_____"] for i, (form, tag, *_) in enumerate(sentence(chance), 1)]
-    labels = chance.choices(model.labels, k=len(rows))
-    heads = [chance.randrange(word) for word in range(1, len(rows) + 1)]
-    graphs = model.loaded(GraphModel)
-    graph = graphs.graph(replace(read(treebank(1))[0], rows=rows), heads, labels)
+    chance, [own] = random.Random(seed), sentences(1, seed)
+    labels = chance.choices(model.labels, k=len(own))
+    heads = [chance.randrange(word) for word in range(1, len(own) + 1)]
+    graph = model.loaded(GraphModel).graph(own, heads, labels)
     assert naive.is_connected(graph)
     assert all(head != word for word, arcs in enumerate(graph, 1) for head, _ in arcs)
 
 
 def test_without_graphs_models_and_parses_are_as_before(model):
-    none = train(read(treebank(60)), Config().with_overrides(SMALL))
-    off = train(read(with_graphs(treebank(60))), Config().with_overrides(SMALL | {"decoding.graphs": False}))
-    assert "graphs" in model.components and not {"graphs"} & (none.components.keys() | off.components.keys())
-    silent = Parser(model, replace(model.config.decoding, graphs=False))
-    for parser in (silent, Parser(none)):
-        assert all(parse.graph is None for _, parse in parser.parse_all(read(treebank(60))))
+    off = Config().with_overrides(SMALL | {"decoding.graphs": False})
+    none = train(sentences(60), Config().with_overrides(SMALL))
+    unlearnt = train(read(with_graphs(treebank(60))), off)
+    assert "graphs" in model.components and not {"graphs"} & (none.components.keys() | unlearnt.components.keys())
+    for parser in (Parser(model, off.decoding), Parser(none)):
+        assert all(parse.graph is None for _, parse in parser.parse_all(sentences(60)))
 
 
 def test_the_tree_alone_is_no_graph_to_learn():
-    sentences = read(treebank(60))
-    text = "".join(
-        conll.replace(s, s.heads, graph=[[pair] for pair in zip(s.heads, s.labels, strict=True)]) for s in sentences
-    )
-    assert count_enhanced(pairs_of(read(text))) == 0
-    assert "graphs" not in train(read(text), Config().with_overrides(SMALL)).components
+    graphs = ((s, [[pair] for pair in zip(s.heads, s.labels, strict=True)]) for s in sentences(60))
+    assert count_enhanced(pairs_of(read("".join(conll.replace(s, s.heads, graph=graph) for s, graph in graphs)))) == 0
 
 
 def test_malformed_and_half_graphs_are_left_out(caplog):
@@ -178,25 +153,19 @@ def test_malformed_and_half_graphs_are_left_out(caplog):
 
 
 def test_a_model_is_restored_from_its_state(model):
-    state = model.component("graphs")
-    again = load(GraphModel, state)
-    assert again.state()[0] == state[0] and all((again.state()[1][name] == own).all() for name, own in state[1].items())
-    values, arrays = state
-    for wrong, more in (
-        ({"paths": {"^conj": ["1.x y"]}}, {}),
-        ({"paths": {"^conj": "=conj"}}, {}),
-        ({"paths": {"down": ["=x"]}}, {}),
-        ({"paths": {" ".join(["^a"] * 5): ["=x"]}}, {}),
-        ({"relative": [3]}, {}),
-        ({"plain": ["a\n"]}, {}),
-        ({}, {"weights": np.zeros(1000, np.int16)}),
-    ):
+    values, arrays = model.component("graphs")
+    again = load(GraphModel, (values, arrays)).state()
+    assert again[0] == values and all((again[1][name] == own).all() for name, own in arrays.items())
+    paths = ({"^conj": ["1.x y"]}, {"^conj": "=conj"}, {"down": ["=x"]}, {" ".join(["^a"] * 5): ["=x"]})
+    for wrong in (*({"paths": each} for each in paths), {"relative": [3]}, {"plain": ["a\n"]}):
         with pytest.raises(ModelError, match="graphs"):
-            load(GraphModel, (values | wrong, arrays | more))
+            load(GraphModel, (values | wrong, arrays))
+    with pytest.raises(ModelError, match="graphs"):
+        load(GraphModel, (values, arrays | {"weights": np.zeros(1000, np.int16)}))
 
 
 def test_a_continued_model_keeps_its_graphs(model):
-    again = train(read(treebank(20, 3)), start=model)
+    again = train(sentences(20, 3), start=model)
     assert again.components["graphs"] == model.components["graphs"]
 
 
@@ -205,16 +174,15 @@ def test_the_command_line_writes_graphs(model, tmp_path, monkeypatch, capsys):
     model.save("m")
     Path("in.conllu").write_text(with_graphs(raw_treebank(20, 4)), encoding="utf-8")
     parse = ["parse", "m", "in.conllu", "-o"]
-    assert main([*parse, "out.conllu"]) == 0
-    assert "are left out" not in capsys.readouterr().err
     assert main([*parse, "out.jsonl"]) == 0
     lines = Path("out.jsonl").read_text(encoding="utf-8").splitlines()
     cells = [[word["deps"] for word in json.loads(line)["words"]] for line in lines]
-    assert cells == [[row[8] for row in own.rows] for own in conll.read("out.conllu")]
-    assert all(read_graph(own) for own in conll.read("out.conllu"))
     for options, shown in (([], True), (["--no-graphs"], False)):
         assert main([*parse, "out.conllu", *options]) == 0
-        assert all((read_graph(own) is not None) == shown for own in conll.read("out.conllu"))
+        assert ("are left out" in capsys.readouterr().err) != shown
+        parsed = list(conll.read("out.conllu"))
+        assert all((read_graph(own) is not None) == shown for own in parsed)
+        assert not shown or cells == [[row[8] for row in own.rows] for own in parsed]
         assert main(["evaluate", "--ud", "in.conllu", "out.conllu"]) == 0
         assert ("ELAS" in capsys.readouterr().out) == shown
     assert main([*parse, "out.conllu", "--deps", "keep"]) == 0

@@ -8,6 +8,7 @@ import shutil
 import numpy as np
 import pytest
 import toy
+from further import weights_of
 
 import nonproj
 from nonproj.cli.main import main
@@ -41,16 +42,6 @@ def change_weights(name, change):
     return lambda saved: saved.weights.update({name: change(np.array(saved.weights[name]))})
 
 
-def change_meta(**values):
-    """Return a forgery of the metadata."""
-    return lambda saved: saved.meta.update(values)
-
-
-def change_unfinished(**values):
-    """Return a forgery of what the parser has kept of its epochs."""
-    return lambda saved: saved.components["unfinished"].update(values)
-
-
 def set_entry(place, value):
     """Return a change of one entry of an array."""
 
@@ -61,52 +52,63 @@ def set_entry(place, value):
     return change
 
 
+def remove(name):
+    """Return a forgery without an array."""
+    return lambda saved: saved.weights.pop(name)
+
+
 STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wrong"
 
-
-@pytest.mark.parametrize(
-    ("forge", "message"),
-    [
-        (change_unfinished(step="x"), STEPS),
-        (change_unfinished(step=0), STEPS),
-        (change_unfinished(step=True), STEPS),
-        (change_meta(log=[{}] * 9), STEPS),
-        (lambda saved: saved.components["unfinished"].pop("step"), STEPS),
-        (lambda saved: saved.meta.pop("log"), STEPS),
-        (change_weights("arcs", lambda a: a[:0]), ARCS),
-        (change_weights("arcs", lambda a: a[a[:, 0] != 0]), f"{ARCS}: sentence 1 lacks some of its gold tree"),
-        (change_weights("arcs", lambda a: a[::-1]), f"{ARCS}: they are not in the order of the sentences"),
-        (change_weights("arcs", lambda a: a[:, :2]), f"{ARCS}: three columns of integers are expected"),
-        (change_weights("arcs", lambda a: a.astype(np.float64)), f"{ARCS}: three columns of integers are expected"),
-        (change_weights("arcs", set_entry((0, 0), -1)), f"{ARCS}: they are not in the order of the sentences"),
-        (change_weights("arcs", set_entry((-1, 0), 8)), f"{ARCS}: they are not in the order of the sentences"),
-        (change_weights("arcs", set_entry((0, 1), 1 << 30)), ARCS),
-        (change_weights("arcs", set_entry((0, 2), -5)), ARCS),
-        (change_weights("arcs", lambda a: np.repeat(a, 2, 0)), ARCS),
-        (change_weights("unfinished.total", set_entry(7, 1e300)), "some weights of 'total' are too large"),
-        (change_weights("unfinished.total", np.float32), "the weights of 'total' are not a table of 1024 numbers"),
-        (change_weights("unfinished.total", set_entry(7, np.nan)), "some weights of 'total' are too large"),
-        (change_weights("unfinished.weights", set_entry(7, -3e38)), "some weights of 'weights' are too large"),
-        (change_weights("unfinished.total", lambda a: a[:512]), "the weights of 'total' are not a table of 1024"),
-        (change_weights("pruner", lambda a: np.tile(a, 2)), "the weights of 'pruner' are not a table of 1024"),
-        (change_weights("tag_columns", lambda a: a[:-4]), "it has the tags of other sentences"),
-        (lambda saved: saved.weights.pop("tag_columns"), "it has the tags of other sentences"),
-        (lambda saved: saved.components["tagger"].clear(), "the component 'tagger' has 'tagger.weights', which is not"),
-        (lambda saved: saved.components["network"].update(scale=-1.0), "a scale of the network is not a number"),
-        (lambda saved: saved.weights.pop("labeler"), "the weights of 'labeler' are not a table of 4096"),
-        (lambda saved: saved.weights.pop("unfinished.total"), "the weights of 'total' are not a table of 1024"),
-        (lambda saved: saved.weights.pop("arcs"), f"{ARCS}: three columns of integers are expected"),
-        (change_weights("labeler", lambda a: a.astype(np.int16)), "the weights of 'labeler' are not a table of 4096"),
+FORGERIES = {
+    STEPS: [
+        lambda saved: saved.components["unfinished"].update(step="x"),
+        lambda saved: saved.components["unfinished"].update(step=0),
+        lambda saved: saved.components["unfinished"].update(step=True),
+        lambda saved: saved.components["unfinished"].pop("step"),
+        lambda saved: saved.meta.update(log=[{}] * 9),
+        lambda saved: saved.meta.pop("log"),
     ],
-)
-def test_forgeries_are_refused_in_one_line(checkpoint, forge, message):
-    saved = Model.load(checkpoint, mmap=False)
-    forge(saved)
-    saved.save(checkpoint)
-    with pytest.raises(ModelError) as caught:
-        train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
-    assert str(caught.value).startswith(f"{checkpoint}: cannot be resumed from: {message}")
-    assert str(caught.value).isprintable() and len(str(caught.value)) < 500
+    ARCS: [
+        change_weights("arcs", lambda a: a[:0]),
+        change_weights("arcs", lambda a: np.repeat(a, 2, 0)),
+        *(change_weights("arcs", set_entry(*each)) for each in (((0, 1), 1 << 30), ((0, 2), -5))),
+    ],
+    f"{ARCS}: sentence 1 lacks some of its gold tree": [change_weights("arcs", lambda a: a[a[:, 0] != 0])],
+    f"{ARCS}: they are not in the order of the sentences": [
+        change_weights("arcs", lambda a: a[::-1]),
+        *(change_weights("arcs", set_entry(*each)) for each in (((0, 0), -1), ((-1, 0), 8))),
+    ],
+    f"{ARCS}: three columns of integers are expected": [
+        change_weights("arcs", lambda a: a[:, :2]),
+        change_weights("arcs", lambda a: a.astype(np.float64)),
+        remove("arcs"),
+    ],
+    "some weights of 'total' are too large": [
+        *(change_weights("unfinished.total", set_entry(7, number)) for number in (1e300, np.nan)),
+    ],
+    "some weights of 'weights' are too large": [change_weights("unfinished.weights", set_entry(7, -3e38))],
+    "the weights of 'total' are not a table of 1024 numbers": [
+        *(change_weights("unfinished.total", change) for change in (np.float32, lambda a: a[:512])),
+        remove("unfinished.total"),
+    ],
+    "the weights of 'pruner' are not a table of 1024": [change_weights("pruner", lambda a: np.tile(a, 2))],
+    "the weights of 'labeler' are not a table of 4096": [change_weights("labeler", np.int16), remove("labeler")],
+    "it has the tags of other sentences": [change_weights("tag_columns", lambda a: a[:-4]), remove("tag_columns")],
+    "the component 'tagger' has 'tagger.weights', which is not": [lambda saved: saved.components["tagger"].clear()],
+    "a scale of the network is not a number": [lambda saved: saved.components["network"].update(scale=-1.0)],
+}
+
+
+@pytest.mark.parametrize("message", FORGERIES)
+def test_forgeries_are_refused_in_one_line(original, checkpoint, message):
+    for forge in FORGERIES[message]:
+        saved = Model.load(original, mmap=False)
+        forge(saved)
+        saved.save(checkpoint)
+        with pytest.raises(ModelError) as caught:
+            train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
+        assert str(caught.value).startswith(f"{checkpoint}: cannot be resumed from: {message}")
+        assert str(caught.value).isprintable() and len(str(caught.value)) < 500
 
 
 def test_a_checkpoint_is_described_but_parses_nothing(checkpoint, capsys):
@@ -118,28 +120,28 @@ def test_a_checkpoint_is_described_but_parses_nothing(checkpoint, capsys):
             load(checkpoint)
 
 
+@pytest.fixture(scope="module")
+def whole():
+    """The model of a training that was not interrupted."""
+    return train(SENTENCES, OPTIONS)
+
+
 @pytest.mark.parametrize("done", ["segmenter", {}, {"confidence": True}, {"segmenter": False, "parser": True}])
-def test_only_the_stages_that_come_first_are_taken_from_a_checkpoint(checkpoint, done):
+def test_only_the_stages_that_come_first_are_taken_from_a_checkpoint(checkpoint, whole, done):
     """Training begins with the first stage that is missing."""
-    calm = train(SENTENCES, OPTIONS)
     saved = Model.load(checkpoint, mmap=False)
     saved.meta["done"] = done
     saved.save(checkpoint)
     resumed = train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
-    for name, weights in calm.weights.items():
-        np.testing.assert_array_equal(resumed.weights[name], weights)
+    assert weights_of(resumed) == weights_of(whole)
 
 
-def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(checkpoint):
+def test_what_follows_from_sentences_and_options_is_not_taken_from_a_checkpoint(checkpoint, whole):
     """Labels, vocabularies, templates and metadata of a forged checkpoint have no effect."""
-    calm = train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
-    train(SENTENCES, OPTIONS.with_overrides({"training.epochs": 1}), run=RunOptions(checkpoint=checkpoint))
     saved = Model.load(checkpoint, mmap=False)
     vocabularies = {name: strings[::-1] for name, strings in saved.vocabularies.items()}
     meta = saved.meta | {"multi_root": True, "projective": True, "interrupted": True, "words": -1, "x": "y"}
     dataclasses.replace(saved, labels=["x"], vocabularies=vocabularies, meta=meta).save(checkpoint)
     resumed = train(SENTENCES, OPTIONS, run=RunOptions(checkpoint=checkpoint, resume=True))
-    assert (resumed.labels, resumed.vocabularies) == (calm.labels, calm.vocabularies)
-    for name, weights in calm.weights.items():
-        np.testing.assert_array_equal(resumed.weights[name], weights)
-    assert resumed.meta == calm.meta
+    assert (resumed.labels, resumed.vocabularies, resumed.meta) == (whole.labels, whole.vocabularies, whole.meta)
+    assert weights_of(resumed) == weights_of(whole)

@@ -2,13 +2,16 @@
 
 import contextlib
 import dataclasses
+import itertools
 from collections import Counter as Count
+from pathlib import Path
 
 import numpy as np
 import pytest
 import toy
-from further import Interrupt, accuracy, blank, renamed, small
+from further import Interrupt, accuracy, blank, renamed, small, weights_of
 from models import prepared
+from problems import draw_tags
 
 from nonproj.cli.main import main
 from nonproj.components.base import RunOptions, WeightTable, assemble
@@ -35,45 +38,28 @@ from nonproj.tagging.analyzer import Analyzer
 from nonproj.tagging.lexicon import Counter, form_keys, joined
 from nonproj.tagging.tagset import TagSet
 
-NAMES = ("Case=Nom", "Case=Acc", "Case=Gen", "Number=Sing", "Number=Plur", "Def")
-
 
 @pytest.fixture(scope="module")
 def start():
     return Model.from_bytes(train(toy.sentences(40), small()).to_bytes())
 
 
-def other(sentences):
-    """Sentences of another treebank: other words, and a participle belongs to the verb, with a label and a tag of its
-    own."""
+def few(count, seed=1):
+    """Sentences of another treebank, to continue on: other words, and a participle belongs to the verb, with a label
+    and a tag of its own."""
     found = []
-    for s in renamed(sentences, "x"):
+    for s in renamed(toy.sentences(count, seed=seed), "x"):
         verb = next(row[0] for row in s.rows if row[7] == "root")
         rows = [[*row[:3], "PRT", "PX", row[5], verb, "advcl", *row[8:]] if row[7] == "acl" else row for row in s.rows]
-        found.append(with_rows(s, rows))
-        found[-1] = dataclasses.replace(found[-1], tree=np.array([-1, *(int(row[6]) for row in rows)], np.int32))
+        tree = np.array([-1, *(int(row[6]) for row in rows)], np.int32)
+        found.append(dataclasses.replace(with_rows(s, rows), tree=tree))
     return found
-
-
-def few(count, seed=1):
-    """Sentences to continue on."""
-    return other(toy.sentences(count, seed=seed))
 
 
 def parses(model, sentences):
     """Tags, heads and labels of sentences without tags."""
-    parser = Parser(model, tags="all")
-    found = list(parser.parse_all(blank(sentences)))
+    found = Parser(model, tags="all").parse_all(blank(sentences))
     return [(tagged.rows, parse.decoded.heads.tolist(), parse.labels) for tagged, parse in found]
-
-
-def random_tags(rng, count):
-    """Different tags."""
-    found = {}
-    while len(found) < count:
-        feats = sorted(name for name in NAMES if rng.random() < 0.4)
-        found[str(rng.choice(["N", "V", "A"])), str(rng.choice(["x", "y"])), "|".join(feats) or "_"] = None
-    return list(found)
 
 
 # -- what is numbered
@@ -82,17 +68,13 @@ def random_tags(rng, count):
 @pytest.mark.parametrize("seed", range(30))
 def test_tags_keep_their_numbers_and_parts_however_often_others_are_added(seed):
     rng = np.random.default_rng(seed)
-    tags = random_tags(rng, 16)
+    tags = draw_tags(rng, 16).tags
     first, second = sorted(rng.integers(1, 16, 2))
-    stages = [TagSet(tags[:count], first) for count in (first, second, 16)]
-    for before, after in zip(stages, stages[1:], strict=False):
-        n = len(before)
-        end = before.unit_start[n]
-        np.testing.assert_array_equal(after.unit_start[: n + 1], before.unit_start)
-        np.testing.assert_array_equal(after.units[:end], before.units)
-        np.testing.assert_array_equal(after.unit_attribute[:end], before.unit_attribute)
-        np.testing.assert_array_equal(after.levels[:n], before.levels[:n])
-        width = before.values.shape[1]
+    for before, after in itertools.pairwise(TagSet(tags[:count], first) for count in (first, second, 16)):
+        n, width = len(before), before.values.shape[1]
+        for name, end in (("unit_start", n + 1), ("units", None), ("unit_attribute", None), ("levels", n)):
+            own = getattr(before, name)[:end]
+            np.testing.assert_array_equal(getattr(after, name)[: len(own)], own)
         np.testing.assert_array_equal(after.values[:n, :width], before.values[:n])
         assert not after.values[:n, width:].any()
         assert after.n_units >= before.n_units > before.units.max(initial=0)
@@ -108,15 +90,14 @@ def test_a_tag_that_is_added_has_the_parts_that_it_shares():
 def test_a_lexicon_with_the_counts_of_two_is_that_of_all_words(seed):
     rng = np.random.default_rng(seed)
     forms = ["Hus", "hus", "huset", "kat", "Kat", "et"]
-    form, tag = rng.integers(0, 6, 40), rng.integers(0, 3, 40)
-    counter, mine = Counter(form_keys(forms), form, tag), rng.random(40) < 0.5
+    form, tag, mine = rng.integers(0, 6, 40), rng.integers(0, 3, 40), rng.random(40) < 0.5
+    counter = Counter(form_keys(forms), form, tag)
     found, whole = joined(counter.count(mine), counter.count(~mine)), counter.count(np.ones(40, bool))
     for one, other in zip([*found.form, *found.lower], [*whole.form, *whole.lower], strict=True):
         np.testing.assert_array_equal(one, other)  # rare words, whose suffixes count, are others in each half
         assert one.dtype == other.dtype
     halves = Count()
-    for part in (counter.count(mine), counter.count(~mine), found):
-        sign = -1 if part is found else 1
+    for part, sign in ((counter.count(mine), 1), (counter.count(~mine), 1), (found, -1)):
         keys = np.repeat(part.suffix.key, np.diff(part.suffix.start)).tolist()
         for key, number, count in zip(keys, part.suffix.tag.tolist(), part.suffix.count.tolist(), strict=True):
             halves[key, number] += sign * count
@@ -144,14 +125,12 @@ def test_arcs_keep_their_lines_and_those_with_all_lines_keep_all():
 
 
 def test_a_network_scores_known_words_as_before_and_new_ones_as_unknown_ones(start):
-    known = start.encoder()
+    known, n_labels = start.encoder(), len(start.labels)
     encoder = TokenEncoder.from_sentences(few(10), known.attributes, 1, coarse=known.coarse, known=known)
     assert "PRT" in encoder.vocabularies["pos"] and "PRT" not in known.vocabularies["pos"]
-    before = start.loaded(Network, start.vocabularies, len(start.labels))
-    state = extended_network(
-        start.component("network"), start.vocabularies, encoder.vocabularies, len(start.labels) + 2
-    )
-    after = Network.from_state(*state, encoder.vocabularies, len(start.labels) + 2)
+    before, old = start.loaded(Network, start.vocabularies, n_labels), start.component("network")
+    state = extended_network(old, start.vocabularies, encoder.vocabularies, n_labels + 2)
+    after = Network.from_state(*state, encoder.vocabularies, n_labels + 2)
     for s in [*toy.sentences(5, seed=3), *few(5)]:
         one, two = known.encode(s), encoder.encode(s)
         heads = np.repeat(np.arange(one.n_nodes, dtype=np.int32), one.n_nodes - 1)
@@ -173,13 +152,11 @@ def test_without_a_step_a_model_parses_as_before(start):
     for component in (LabelerComponent, NetworkComponent):
         corpus, context = fit_component(component, corpus, context)
     table, pruner = ParserTraining(corpus, context).mean(), WeightTable(new_pruner(context).weights)
-    np.testing.assert_array_equal(table.weights, start.weights["parser"])
     model = assemble(context.with_fitted("parser", table).with_fitted("pruner", pruner))
     assert "advcl" in model.labels and model.labels[: len(start.labels)] == start.labels
-    for name in ("pruner", "labeler"):
+    for name in ("parser", "pruner", "labeler"):
         np.testing.assert_array_equal(model.weights[name], start.weights[name])
-    networks = (each.component("network")[1]["words"] for each in (model, start))
-    np.testing.assert_array_equal(*networks)
+    np.testing.assert_array_equal(*(each.component("network")[1]["words"] for each in (model, start)))
     test = toy.sentences(40, seed=2)
     assert parses(Model.from_bytes(model.to_bytes()), test) == parses(start, test)
 
@@ -194,27 +171,23 @@ def test_a_table_starts_from_the_weights_of_the_model(start):
 
 
 def test_ten_sentences_help_and_what_was_learnt_before_stays(start):
-    model = Model.from_bytes(train(few(10), start=start).to_bytes())
-    test = few(60, seed=2)
+    model, test = Model.from_bytes(train(few(10), start=start).to_bytes()), few(60, seed=2)
     assert accuracy(model, test) > 0.97 > accuracy(start, test) + 0.03
     assert accuracy(model, test) > accuracy(train(few(10), small()), test)
     assert accuracy(model, toy.sentences(60, seed=2)) > 0.85
     found = parses(model, test)
-    assert {"advcl"} <= {label for _, _, labels in found for label in labels}
-    assert {"PX"} <= {row[4] for rows, _, _ in found for row in rows}
+    assert "advcl" in {label for _, _, labels in found for label in labels}
+    assert "PX" in {row[4] for rows, _, _ in found for row in rows}
     again = train(few(10, seed=4), start=model)
     assert accuracy(again, test) > 0.97
-    before = (model.meta["continued"]["treebanks"], model.meta["words"])
-    assert before[0] == "not named (licence unknown)" and again.meta["continued"]["words"] == before[1]
+    assert model.meta["continued"]["treebanks"] == "not named (licence unknown)"
+    assert again.meta["continued"]["words"] == model.meta["words"]
 
 
 def test_half_of_the_heads_help_too(start):
-    rng = np.random.default_rng(0)
-    partial = [
-        dataclasses.replace(s, tree=np.where(rng.random(len(s) + 1) < 0.5, s.tree, -1).astype(np.int32))
-        for s in few(30)
-    ]
-    test = few(60, seed=2)
+    rng, test = np.random.default_rng(0), few(60, seed=2)
+    given = ((s, rng.random(len(s) + 1) < 0.5) for s in few(30))
+    partial = [dataclasses.replace(s, tree=np.where(some, s.tree, -1).astype(np.int32)) for s, some in given]
     assert accuracy(train(partial, start=start), test) > accuracy(start, test) + 0.03
 
 
@@ -226,8 +199,7 @@ def test_columns_that_a_treebank_lacks_are_predicted(start):
     assert context.fitted["tagger"].tags.tags == start.loaded(Analyzer).tags.tags
     assert "_" not in {row[3] for s in corpus.tagged for row in s.rows}
     states = [each.state()[1] for each in (context.fitted["tagger"], start.loaded(Analyzer))]
-    for name, array in states[0].items():
-        np.testing.assert_array_equal(array, states[1][name])
+    np.testing.assert_equal(*states)
 
 
 def test_a_model_without_a_tagger_gets_none():
@@ -237,79 +209,65 @@ def test_a_model_without_a_tagger_gets_none():
 
 
 @pytest.mark.thorough
-def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, start):
-    whole = train(few(12), start=start)
-    for number, loop in enumerate(("tagger 1, epoch 1", "labeler 1", "epoch 2")):
-        path = tmp_path / str(number)
-        with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
-            train(few(12), start=start, run=RunOptions(checkpoint=path, progress=Interrupt(loop)))
-        resumed = train(few(12), start=start, run=RunOptions(checkpoint=path, resume=True))
-        for name, table in whole.weights.items():
-            np.testing.assert_array_equal(table, resumed.weights[name])
+@pytest.mark.parametrize("loop", ["tagger 1, epoch 1", "labeler 1", "epoch 2"])
+def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, start, loop):
+    whole, path = train(few(12), start=start), tmp_path / "checkpoint"
+    with contextlib.suppress(KeyboardInterrupt):  # in the parser's epochs, the last complete one is the result
+        train(few(12), start=start, run=RunOptions(checkpoint=path, progress=Interrupt(loop)))
+    run = RunOptions(checkpoint=path, resume=True)
+    assert weights_of(train(few(12), start=start, run=run)) == weights_of(whole)
     changed = Model.from_bytes(start.to_bytes())
     changed.weights["pruner"][0] += 1
     for model in (changed, None):
         with pytest.raises(ConfigError, match="of other sentences or options"):
-            train(few(12), small(), start=model, run=RunOptions(checkpoint=path, resume=True))
+            train(few(12), small(), start=model, run=run)
 
 
 # -- mistakes
 
 
 def test_options_that_a_model_has_learnt_with_stay(start):
-    for change, named in (({"features__bits": 17}, "features.bits"), ({"parts": "arc"}, "parts")):
-        with pytest.raises(ConfigError, match=f"{named}: the model that is continued has"):
-            train(few(5), small(**change), start=start)
+    with pytest.raises(ConfigError, match="features.bits: the model that is continued has"):
+        train(few(5), small(features__bits=17), start=start)
     train(few(2), small(training__epochs=1, seed=3), start=start)
     partial = dataclasses.replace(start, config=small(treebank__partial="misc", treebank__name="toy"))
     assert continued_config(partial).treebank == TreebankConfig(root=partial.config.treebank.root, partial="misc")
 
 
-def test_tables_of_other_sizes_are_found(start):
-    for name in ("pruner", "tagger.tagger.weights"):
-        forged = dataclasses.replace(start, weights={**start.weights, name: start.weights[name].repeat(2)})
-        with pytest.raises(ModelError, match="are not those of its options"):
-            train(few(4), start=forged)
-
-
 def test_what_cannot_be_continued(start):
     with pytest.raises(ConfigError, match="excludes related treebanks"):
         train(few(5), start=start, auxiliary=Auxiliary(few(5), RELATED))
-    encoded = dataclasses.replace(start, components={**start.components, "encoder": {}})
-    with pytest.raises(ConfigError, match="a model with a pretrained encoder cannot be continued"):
-        train(few(5), start=encoded)
-    checkpoint = dataclasses.replace(start, weights={k: v for k, v in start.weights.items() if k != "parser"})
-    with pytest.raises(ConfigError, match="this is a checkpoint"):
-        train(few(5), start=checkpoint)
-
-
-def test_a_forged_number_of_first_tags_is_found(start):
     values, arrays = start.component("tagger")
     for first in (0, len(values["tagger"]["tags"]) + 1):
-        forged = {**values, "tagger": {**values["tagger"], "first": first}}
         with pytest.raises(ModelError, match="are the first ones"):
-            Analyzer.from_state(forged, arrays)
+            Analyzer.from_state({**values, "tagger": {**values["tagger"], "first": first}}, arrays)
+    larger = ({name: start.weights[name].repeat(2)} for name in ("pruner", "tagger.tagger.weights"))
+    for changes, error, message in (
+        *(({"weights": start.weights | each}, ModelError, "are not those of its options") for each in larger),
+        ({"components": {**start.components, "encoder": {}}}, ConfigError, "a pretrained encoder cannot be continued"),
+        ({"weights": {k: v for k, v in start.weights.items() if k != "parser"}}, ConfigError, "this is a checkpoint"),
+    ):
+        with pytest.raises(error, match=message):
+            train(few(5), start=dataclasses.replace(start, **changes))
 
 
 def test_the_command(tmp_path, start, capsys):
-    model, text, out = (tmp_path / name for name in ("m.nonproj", "t.conllu", "o.nonproj"))
+    model, text, out = (str(tmp_path / name) for name in ("m.nonproj", "t.conllu", "o.nonproj"))
     start.save(model)
     rows = ("".join("\t".join(row) + "\n" for row in s.rows) + "\n" for s in few(6))
-    text.write_text("".join(rows), encoding="utf-8")
-    command = ["train", str(text), "--from", str(model), "-o"]
-    assert main([*command, str(out)]) == 0
-    assert Model.load(out).meta["continued"]["model"] == "m.nonproj"
-    assert Model.load(out).config.features.bits == start.config.features.bits
-    assert main(["inspect", "--card", str(out)]) == 0
+    Path(text).write_text("".join(rows), encoding="utf-8")
+    command = ["train", text, "--from", model, "-o"]
+    assert main([*command, out]) == 0
+    found = Model.load(out)
+    assert found.meta["continued"]["model"] == "m.nonproj" and found.config.features.bits == start.config.features.bits
+    assert main(["inspect", "--card", out]) == 0
     card = capsys.readouterr().out
     assert "| continues | `m.nonproj`, SHA-256 `" in card
     assert f"{start.meta['words']} words of not named (licence unknown)" in card
     for arguments, message in (
-        ([*command, str(model)], "is the same file as the model to continue"),
-        ([*command, str(out), "--config", "configs/smoke.yaml"], "excludes --from"),
-        ([*command, str(out), "--parts", "arc"], "parts: the model that is continued has"),
-        ([*command, str(out), "--related", str(text)], "is the treebank itself"),
-        (["train", str(text), "--from", str(text), "-o", str(out)], "not a model"),
+        ([*command, model], "is the same file as the model to continue"),
+        ([*command, out, "--config", "configs/smoke.yaml"], "excludes --from"),
+        ([*command, out, "--parts", "arc"], "parts: the model that is continued has"),
+        (["train", text, "--from", text, "-o", out], "not a model"),
     ):
-        assert main(arguments) == 2
-        assert message in capsys.readouterr().err
+        assert main(arguments) == 2 and message in capsys.readouterr().err

@@ -5,13 +5,13 @@ import io
 import logging
 
 import naive_partial
-import naive_scoring as naive
 import naive_trees
 import numpy as np
 import pytest
 import toy
+from further import weights_of
 from instances import seeds
-from problems import ALL_SETS, draw_features, draw_tree, marked, naive_relaxed
+from problems import ALL_SETS, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 from updates import BITS, FILES, draw_update, twin_scores
 
@@ -25,10 +25,8 @@ from nonproj.io.partial import with_given
 from nonproj.learning.corpus import Corpus
 from nonproj.learning.labeler import Labeler
 from nonproj.learning.partial import allowed_by, completion_of
-from nonproj.learning.pruner import Pruner
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.arcs import full_arc_space
 from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.labels import label_parts, label_scores
@@ -44,14 +42,13 @@ def small(**changes):
     return Config().with_overrides(SMALL | {key.replace("__", "."): value for key, value in changes.items()})
 
 
-def hidden(sentences, share, seed=0):
-    """The sentences with a share of the heads and labels given; every third is whole."""
+def hidden(sentences, share, bare=(), seed=0):
+    """The sentences with a share of the heads and labels given; every third is whole, and some have none."""
     rng, found = np.random.default_rng(seed), []
     for i, sentence in enumerate(sentences):
-        keep = (rng.random(len(sentence)) < share) | (i % 3 == 0)
+        keep = ((rng.random(len(sentence)) < share) | (i % 3 == 0)) & (i not in bare)
         rows = [row if k else [*row[:6], "_", "_", *row[8:]] for row, k in zip(sentence.rows, keep, strict=True)]
-        tree = sentence.tree if keep.all() else None
-        found.append(dataclasses.replace(sentence, rows=rows, tree=tree))
+        found.append(dataclasses.replace(sentence, rows=rows, tree=sentence.tree if keep.all() else None))
     return found
 
 
@@ -60,10 +57,8 @@ def draw(seed, name, n, share=0.5, **options):
     perceptron, example, sentence, encoder = draw_update(seed, name, n, **options)
     given = np.where(np.random.default_rng(seed + 100).random(n + 1) < share, example.heads, -1)
     given[-1] = example.heads[-1]
-    allowed = ~np.eye(n + 1, dtype=bool)
+    allowed = np.array([[h != m and given[m] in (-1, h) for m in range(n + 1)] for h in range(n + 1)])
     allowed[:, 0] = False
-    for m in np.flatnonzero(given >= 0):
-        allowed[:, m] = np.arange(n + 1) == given[m]
     completion = completion_of(example.parts, allowed)
     return perceptron, example._replace(heads=given, completion=completion), sentence, encoder
 
@@ -92,69 +87,30 @@ def test_an_update_equals_enumeration(name, margin):
     """The update is the best obeying structure less the best one with costs at the words with a given head."""
     compared, chosen = 0, seeds(12)
     for seed in chosen:
-        perceptron, example, sentence, encoder = draw(seed, name, 1 + seed % 4, margin=margin, tau=0.3)
-        scores, places = twin_scores(perceptron, example, sentence, encoder)
-        given, pairs = example.heads.tolist(), naive_trees.pairs_of(example.parts.arcs)
-        augmented = scores.copy()
-        augmented[example.parts.range("arc")] += naive_partial.costs(pairs, given, margin)
+        perceptron, example, *more = draw(seed, name, 1 + seed % 4, margin=margin, tau=0.3)
+        scores, places = twin_scores(perceptron, example, *more)
+        given, pairs, parts = example.heads.tolist(), naive_trees.pairs_of(example.parts.arcs), example.parts
+        augmented, forced, arcs = scores.copy(), scores.copy(), parts.range("arc")
+        augmented[arcs] += naive_partial.costs(pairs, given, margin)
+        forced[arcs] += naive_partial.forcing(pairs, given)
         if name == "arc":
-            trees, everything = trees_of(example), naive_trees.all_trees(len(given) - 1)
-            values = sorted(map(naive_trees.tree_scorer(example.parts, scores), trees))
+            trees = trees_of(example)
+            values = sorted(map(naive_trees.tree_scorer(parts, scores), trees))
             if len(values) > 1 and values[-1] - values[-2] < 1e-9:
                 continue
-            problems = (scores, trees), (augmented, everything)
-            both = [naive_partial.completed(example.parts, *problem) for problem in problems]
-            gold, predicted = (marked(example.parts, naive_trees.part_numbers(t, example.parts)) for t in both)
+            problems = (scores, trees), (augmented, naive_trees.all_trees(len(given) - 1))
+            both = [naive_partial.completed(parts, *problem) for problem in problems]
+            gold, predicted = (marked(parts, naive_trees.part_numbers(tree, parts)) for tree in both)
         else:
-            forced = scores.copy()
-            forced[example.parts.range("arc")] += naive_partial.forcing(pairs, given)
-            gold, predicted = (naive_relaxed(example.parts, each, 0.3) for each in (forced, augmented))
-        delta = gold - predicted
-        moved = np.zeros(1 << BITS)
+            gold, predicted = (naive_relaxed(parts, each, 0.3) for each in (forced, augmented))
+        delta, moved, before = gold - predicted, np.zeros(1 << BITS), perceptron.weights.copy()
         for value, found in zip(delta, places, strict=True):
             np.add.at(moved, found, value)
-        before = perceptron.weights.copy()
         missed = sum(given[m] >= 0 and value > 0 for (_, m), value in zip(pairs, delta, strict=False))
         assert perceptron.update(example) == missed
         np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
         compared += 1
     assert compared >= 2 * len(chosen) / 3
-
-
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("seed", range(6))
-def test_the_pruner_follows_the_likelihood_of_all_obeying_trees(seed, single_root):
-    n, spec = 1 + seed % 4, FILES["pruner"]
-    rng, sentence, encoder, table = draw_features(seed, spec, n)
-    kept = []
-
-    class Recorder(Pruner):
-        def _follow(self, hashed, parts, gradient):
-            kept.append(-gradient)
-
-    pruner = Recorder(table, BITS)
-    pruner.weights[:] = rng.integers(-32, 33, 1 << BITS) / 128
-    tree = next(tree for _ in range(100) if (np.asarray(tree := draw_tree(rng, n)) == 0).sum() == 1)
-    given = np.where(rng.random(n + 1) < 0.5, tree, -1)
-    forbidden = {(0, m) for m in range(1, n + 1) if tree[m] != 0 and given[m] < 0 and rng.random() < 0.3}
-    allowed = ~np.eye(n + 1, dtype=bool)
-    for m in range(1, n + 1):
-        if given[m] >= 0:
-            allowed[:, m] = np.arange(n + 1) == given[m]
-    for h, m in forbidden:
-        allowed[h, m] = False
-    arcs = full_arc_space(n)
-    pairs = list(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-    scores = np.full((n + 1, n + 1), -np.inf)
-    for h, m in pairs:
-        found = naive.places(sentence, encoder.vocabularies, spec, (h, m), BITS)
-        scores[h, m] = sum(float(pruner.weights[i]) for i in found)
-    loss = pruner.update(encoder.encode(sentence), given, single_root, allowed)
-    every, p = naive_partial.log_likelihood(scores, naive_trees.all_trees(n, single_root))
-    obeying = naive_partial.obeying(n, given.tolist(), forbidden, single_root)
-    some, of_some = naive_partial.log_likelihood(scores, obeying)
-    assert loss == pytest.approx(every - some, abs=1e-6)
-    np.testing.assert_allclose(kept[0], [p[pair] - of_some[pair] for pair in pairs], atol=1e-7)
 
 
 def test_the_labeler_learns_given_labels_alone():
@@ -173,30 +129,21 @@ def test_the_labeler_learns_given_labels_alone():
 # -- from end to end
 
 
-def trained_weights(model):
-    return {name: table.tobytes() for name, table in model.weights.items()}
-
-
 @pytest.mark.parametrize("parts", ["arc", pytest.param("grandparent", marks=pytest.mark.thorough)])
 def test_a_toy_language_is_learnt_from_some_heads(parts):
     sentences = toy.sentences(80)
     model = train(hidden(sentences[:60], 0.4), small(parts=parts), held_out=hidden(sentences[60:], 0.5))
     parser = Parser(model, tags="none")
-    right = np.concatenate([parser.parse(s).decoded.heads == s.heads for s in sentences[60:]])
-    assert right.mean() > 0.9
+    assert np.concatenate([parser.parse(s).decoded.heads == s.heads for s in sentences[60:]]).mean() > 0.9
     assert set(model.labels) == {label for sentence in sentences for label in sentence.labels}
     assert model.meta["log"][-1]["uas"] > 0.9
 
 
 @pytest.mark.thorough
 def test_tags_labels_confidence_and_text_cope():
-    sentences = hidden(toy.noisy_sentences(400), 0.6)
-    for i, sentence in enumerate(sentences):
-        if i % 3 == 1 and i % 2:
-            sentence.rows = [[*row[:2], "_", "_", "_", *row[5:]] for row in sentence.rows]
-        if i % 7 == 1:
-            sentence.rows = [[*row[:6], "_", "_", *row[8:]] for row in sentence.rows]
-            sentence.tree = None
+    sentences = hidden(toy.noisy_sentences(400), 0.6, bare=range(1, 400, 7))
+    for sentence in sentences[1::6]:
+        sentence.rows = [[*row[:2], "_", "_", "_", *row[5:]] for row in sentence.rows]
     changes = toy.QUICK | {"pruner.folds": 2, "network.epochs": 1, "tagger.epochs": 1, "segmenter.epochs": 1}
     changes |= {"confidence.share": 0.5}
     model = train(sentences, small().with_overrides(changes), held_out=sentences[:5])
@@ -212,42 +159,30 @@ def test_sentences_without_a_head_change_nothing_in_the_parser(monkeypatch):
     The sentences are not shuffled, because the order depends on the number of all sentences.
     """
     monkeypatch.setattr(Corpus, "order", lambda data, epoch, *_: np.flatnonzero(data.in_epoch(epoch)))
-    sentences = toy.sentences(20)
-    bare = [dataclasses.replace(s, rows=[[*r[:6], "_", "_", *r[8:]] for r in s.rows], tree=None) for s in sentences]
-    changes = {"training__tags": "gold", "pruner__folds": 0, "network__epochs": 0}
-    alone, both = (trained_weights(train(each, small(**changes))) for each in (sentences, [*sentences, *bare]))
+    sentences, config = toy.sentences(20), small(training__tags="gold", pruner__folds=0, network__epochs=0)
+    bare = hidden(sentences, 0.0, bare=range(20))
+    alone, both = (weights_of(train(each, config)) for each in (sentences, [*sentences, *bare]))
     assert alone == both
 
 
-def test_resuming_gives_the_same_model(tmp_path):
-    sentences, checkpoint = hidden(toy.sentences(31), 0.4), tmp_path / "c"
-    for i in (4, 10):
-        sentences[i].rows = [[*row[:6], "_", "_", *row[8:]] for row in sentences[i].rows]
-        sentences[i].tree = None
+def test_training_resumes_with_the_trees_of_its_checkpoint_or_refuses_them(tmp_path):
+    sentences, run = hidden(toy.sentences(31), 0.4, bare=(4, 10)), RunOptions(checkpoint=tmp_path / "c", resume=True)
     whole = train(sentences, small())
-    train(sentences, small(training__epochs=1), run=RunOptions(checkpoint=checkpoint))
-    again = train(sentences, small(), run=RunOptions(checkpoint=checkpoint, resume=True))
-    assert trained_weights(whole) == trained_weights(again)
-
-
-def test_a_forged_checkpoint_is_refused(tmp_path):
-    sentences, checkpoint = hidden(toy.sentences(12), 0.4), tmp_path / "c"
-    train(sentences, small(training__epochs=1), run=RunOptions(checkpoint=checkpoint))
-    saved = Model.load(checkpoint)
-    for wrong in (np.zeros(3, np.int32), np.full_like(saved.weights["trees"], 1), saved.weights["trees"] - 9):
-        forged = Model.load(checkpoint)
-        forged.weights["trees"] = wrong
-        forged.save(checkpoint)
+    train(sentences, small(training__epochs=1), run=RunOptions(checkpoint=run.checkpoint))
+    saved = Model.load(run.checkpoint, mmap=False)
+    assert weights_of(train(sentences, small(), run=run)) == weights_of(whole)
+    trees = saved.weights["trees"]
+    for wrong in (np.zeros(3, np.int32), np.full_like(trees, 1), trees - 9):
+        saved.weights["trees"] = wrong
+        saved.save(run.checkpoint)
         with pytest.raises(ModelError, match="cannot be resumed from: its arcs are wrong"):
-            train(sentences, small(), run=RunOptions(checkpoint=checkpoint, resume=True))
+            train(sentences, small(), run=run)
 
 
 def read(*rows):
     """A sentence of words by their heads, labels and the last column."""
-    lines = (
-        f"{i}\ta\t_\tN\tN\t_\t{head}\t{label}\t_\t{misc}\n"
-        for i, (head, label, misc) in enumerate(map(str.split, rows), 1)
-    )
+    words = enumerate(map(str.split, rows), 1)
+    lines = (f"{i}\ta\t_\tN\tN\t_\t{head}\t{label}\t_\t{misc}\n" for i, (head, label, misc) in words)
     return list(conll.read(io.StringIO("".join(lines) + "\n")))
 
 
@@ -278,9 +213,7 @@ def test_sentences_that_one_root_cannot_reach_are_left_out(caplog):
     for rows, source in ((TWO_ROOTS, "head"), (whole, "head"), (other, "misc")):
         good = toy.sentences(6) if source == "head" else 6 * read("_ _ Head=0|Deprel=x")
         model = train([*good, *read(*rows)], small(parts="arc", treebank__partial=source, treebank__root="single"))
-        assert model.meta["sentences"] == 6
-        assert "1 of 7 sentences needs several roots" in caplog.messages[-1]
-        caplog.clear()
+        assert model.meta["sentences"] == 6 and "1 of 7 sentences needs several roots" in caplog.messages[-1]
 
 
 def test_decisions_in_misc_are_given_and_nothing_else():
@@ -293,7 +226,7 @@ def test_decisions_in_misc_are_given_and_nothing_else():
 
 def test_the_log_says_what_is_given(caplog):
     caplog.set_level(logging.INFO, "nonproj")
-    train([*toy.sentences(3), *read(*TWO_ROOTS)], small(treebank__root="multi"))
+    train([*toy.sentences(3), *read(*TWO_ROOTS)], small(parts="arc", treebank__root="multi"))
     assert "1 of 4 sentences are partial, 2 heads given; 0 sentences have no head" in caplog.text
     crossing = np.array([-1, 3, 4, -1, -1], np.int32)
     assert projectivity([dataclasses.replace(read(*TWO_ROOTS)[0], tree=crossing)]) == (0.5, True)

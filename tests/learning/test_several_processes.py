@@ -1,15 +1,18 @@
 """Training by several processes makes the same file as by one, also when it is interrupted and resumed."""
 
+import dataclasses
 import os
 import sys
 import time
 
 import pytest
 import toy
+from further import Interrupt
 
 from nonproj.components import confidence
 from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
+from nonproj.learning.hyperparameters import CONFIDENCE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
@@ -25,17 +28,12 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are 
 def copied(monkeypatch):
     """Copy this process, whatever threads other tests have left; return the calls that copies make."""
     made, begin = [], copies.Copy.__init__
-
-    def noted(copy, call):
-        begin(copy, call)
-        made.append(call)
-
     monkeypatch.setattr(copies, "can_fork", lambda: True)
-    monkeypatch.setattr(copies.Copy, "__init__", noted)
+    monkeypatch.setattr(copies.Copy, "__init__", lambda copy, call: made.append(call) or begin(copy, call))
     return made
 
 
-SENTENCES, CONFIG = toy.noisy_sentences(160), Config().with_overrides(OPTIONS)
+SENTENCES, CONFIG = toy.noisy_sentences(60), Config().with_overrides(OPTIONS)
 
 
 def learn(held_out=(), **run):
@@ -43,35 +41,37 @@ def learn(held_out=(), **run):
     return train(SENTENCES, CONFIG, held_out=held_out, run=RunOptions(**run))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_words():
+    """Learn confidence from few words."""
+    with pytest.MonkeyPatch.context() as patch:
+        few = dataclasses.replace(CONFIDENCE, min_words=50, min_wrong=1)
+        patch.setattr(confidence, "CONFIDENCE", few)
+        yield
+
+
 @pytest.fixture(scope="module")
-def whole():
+def whole(few_words):
     """The model that one process makes."""
-    return learn().to_bytes()
+    model = learn()
+    assert "confidence" in model.components
+    return model.to_bytes()
 
 
 @pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_several_processes_make_the_same_model(whole, copied, count):
-    assert learn(jobs=count).to_bytes() == whole
+    """Confidence is learnt beside network and parser."""
+    progress = Interrupt()
+    assert learn(jobs=count, progress=progress).to_bytes() == whole
     assert len(copied) > 2, "folds of tags, folds of candidates, confidence"
+    network, parser, waiting = map(progress.begun.index, ("network 1", "epoch 1", "confidence"))
+    assert network < parser < waiting and not any(name.startswith("confidence: ") for name in progress.begun)
 
 
 @pytest.mark.thorough
 def test_held_out_sentences_are_parsed_as_by_one_process():
-    alone, beside = (learn(toy.noisy_sentences(180)[160:], jobs=jobs).to_bytes() for jobs in (1, 2))
+    alone, beside = (learn(toy.noisy_sentences(80)[60:], jobs=jobs).to_bytes() for jobs in (1, 2))
     assert alone == beside
-
-
-def interrupting(epoch, begun):
-    """A progress bar that presses Ctrl-C in an epoch of the parser, and notes the epochs that begin."""
-
-    def progress(items, name):
-        begun.append(name)
-        for number, item in enumerate(items):
-            if name == epoch and number == 3:
-                raise KeyboardInterrupt
-            yield item
-
-    return progress
 
 
 @pytest.mark.parametrize(
@@ -80,37 +80,22 @@ def interrupting(epoch, begun):
 )
 def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, slow):
     """Twice interrupted in the parser's epochs, when confidence is complete, or when it is not."""
-    path, begun = tmp_path / "checkpoint", []
+    path = tmp_path / "checkpoint"
     with monkeypatch.context() as patch:
         patch.setattr(copies.Copy, "is_ready", lambda copy: not slow and not list(copy.waits()))
-        stopped = learn(checkpoint=path, progress=interrupting("epoch 3", begun), jobs=2)
+        stopped = learn(checkpoint=path, progress=Interrupt("epoch 3", 3), jobs=2)
     assert stopped.meta["interrupted"] and len(stopped.meta["log"]) == 2
     assert ("confidence" in stopped.meta) == (not slow) == ("confidence" in Model.load(path).meta["done"])
-    for epoch in ("epoch 3", ""):
-        begun.clear()
-        resumed = learn(checkpoint=path, resume=True, progress=interrupting(epoch, begun), jobs=later)
-        assert [name for name in begun if name.startswith("epoch")] == ["epoch 3"]
-        assert "network 1" not in begun
+    for progress in (Interrupt("epoch 3", 3), Interrupt()):
+        resumed = learn(checkpoint=path, resume=True, progress=progress, jobs=later)
+        assert [name for name in progress.begun if name.startswith(("epoch", "network"))] == ["epoch 3"]
     assert resumed.to_bytes() == whole
 
 
-def test_confidence_is_learnt_beside_network_and_parser():
-    begun = []
-    learn(progress=lambda items, name: begun.append(name) or items, jobs=2)
-    network, parser, waiting = (begun.index(name) for name in ("network 1", "epoch 1", "confidence"))
-    assert network < parser < waiting and not any(name.startswith("confidence: ") for name in begun)
-
-
 def test_a_signal_is_heeded_while_confidence_is_waited_for(monkeypatch):
-    def interrupt(items, name):
-        for item in items:
-            if name == "confidence":
-                raise KeyboardInterrupt
-            yield item
-
     monkeypatch.setattr(confidence, "second_parser", lambda *_: time.sleep(100))
     with pytest.raises(KeyboardInterrupt):
-        learn(progress=interrupt, jobs=2)
+        learn(progress=Interrupt("confidence"), jobs=2)
 
 
 @pytest.mark.parametrize("fault", [pytest.param("no copies", marks=pytest.mark.thorough), "dead"])

@@ -1,9 +1,5 @@
 """Products of matrices and exponentials in training: right, and the same whatever is computed beside them."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -54,17 +50,3 @@ def test_exponentials_are_exact_to_float32():
     np.testing.assert_allclose(exponentials(numbers), np.exp(numbers.astype(float)), rtol=1e-7)
     assert exponentials(np.array([0.0, -0.0], np.float32)).tolist() == [1.0, 1.0]
     assert exponentials(np.array([-np.inf, -1e30], np.float32)) == pytest.approx(np.exp(-64.0))
-
-
-def test_a_processor_without_fused_instructions_computes_the_same(tmp_path):
-    code = """
-import numpy as np
-from nonproj.networks.exponentials import exponentials
-from nonproj.networks.products import product
-matrix = np.random.default_rng(0).standard_normal((30, 30), np.float32)
-print(product(matrix, matrix.T).tobytes().hex(), exponentials(matrix).tobytes().hex())
-"""
-    command = [sys.executable, "-c", code]
-    older = os.environ | {"NUMBA_CPU_NAME": "generic", "NONPROJ_CACHE": str(tmp_path)}
-    here, there = (subprocess.check_output(command, env=each, text=True) for each in (dict(os.environ), older))
-    assert here == there

@@ -26,11 +26,8 @@ def pairs(rows, item):
 
 def naive_sums(rows, table):
     """The sum of each item's rows."""
-    found = np.zeros((len(rows.start) - 1, table.shape[1]))
-    for item in range(len(found)):
-        for row, factor in pairs(rows, item):
-            found[item] += factor * table[row]
-    return found
+    zeros = np.zeros(table.shape[1])
+    return np.array([sum((f * table[row] for row, f in pairs(rows, i)), zeros) for i in range(len(rows.start) - 1)])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -38,11 +35,10 @@ def test_sums_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     rows, table = draw_rows(rng, 6, 5), rng.normal(size=(5, 3)).astype(np.float32)
     np.testing.assert_allclose(sum_rows(rows, table), naive_sums(rows, table.astype(float)), atol=1e-5)
-    integers = rng.integers(-32768, 32768, (5, 3)).astype(np.int16)
+    integers, plain = rng.integers(-32768, 32768, (5, 3)).astype(np.int16), rows._replace(factor=None)
     np.testing.assert_allclose(sum_rows(rows, integers), naive_sums(rows, integers.astype(float)), rtol=1e-5, atol=0.1)
-    exact = sum_rows(rows._replace(factor=None), integers)
-    assert exact.dtype == np.int32
-    assert exact.tolist() == naive_sums(rows._replace(factor=None), integers.astype(int)).tolist()
+    exact = sum_rows(plain, integers)
+    assert exact.dtype == np.int32 and exact.tolist() == naive_sums(plain, integers.astype(int)).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -72,16 +68,14 @@ def test_each_item_moves_its_rows_by_a_step_of_adagrad(seed, pieces):
     rng = np.random.default_rng(seed)
     rows, table, gradient = draw_rows(rng, 6, 5), rng.normal(size=(5, 4)), rng.normal(size=(6, 4)).astype(np.float32)
     gradient[2] = 0.0
-    weights = table.astype(np.float32)
+    weights, squares = table.astype(np.float32), np.full((5, pieces), 0.5)
     steps = AdaGrad(weights, 0.2, 0.5, pieces)
-    squares = np.full((5, pieces), 0.5)
     steps.step(RowGradient(gradient, rows), 0.5)
-    for item in range(6):
-        for row, factor in pairs(rows, item):
-            for piece, part in enumerate(np.split(np.arange(4), pieces)):
-                change = factor * gradient[item, part].astype(float)
-                squares[row, piece] += (change**2).mean()
-                table[row, part] += 0.1 * change / math.sqrt(squares[row, piece] + 1e-8)
+    for item, row, factor in ((i, *pair) for i in range(6) for pair in pairs(rows, i)):
+        for piece, part in enumerate(np.split(np.arange(4), pieces)):
+            change = factor * gradient[item, part].astype(float)
+            squares[row, piece] += (change**2).mean()
+            table[row, part] += 0.1 * change / math.sqrt(squares[row, piece] + 1e-8)
     assert steps.table is weights
     np.testing.assert_allclose(weights, table, atol=1e-5)
     np.testing.assert_allclose(steps.squares, squares, rtol=1e-5)

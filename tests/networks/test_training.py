@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from instances import seeds
-from naive_network import in_training
+from naive_network import in_training, slope_at
 
 from nonproj.networks.context_learning import ContextLayers
 from nonproj.networks.hyperparameters import TAGS
@@ -76,8 +76,8 @@ class Drawn:
 
 def naive_sums(rows, table):
     """The sum of each item's rows, each times its factor."""
-    bounds = zip(rows.start[:-1], rows.start[1:], strict=True)
-    return [sum((rows.factor[j] * table[rows.row[j]] for j in range(a, b)), np.zeros(len(table[0]))) for a, b in bounds]
+    zeros, bounds = np.zeros(len(table[0])), zip(rows.start[:-1], rows.start[1:], strict=True)
+    return [sum((rows.factor[j] * table[rows.row[j]] for j in range(a, b)), zeros) for a, b in bounds]
 
 
 @pytest.mark.parametrize("with_vectors", [False, True])
@@ -87,8 +87,8 @@ def naive_sums(rows, table):
 def test_gradients_are_finite_differences_of_the_definition(seed, with_context, with_alone, with_vectors):
     drawn = Drawn(seed, with_context, with_alone, with_vectors)
     if with_context:  # items of the word before all sentences would depend on what no sentence defines
-        outside = drawn.inputs.items.row < 2
-        drawn.inputs = drawn.inputs._replace(items=drawn.inputs.items.scaled((~outside).astype(np.float32)))
+        inside = (drawn.inputs.items.row >= 2).astype(np.float32)
+        drawn.inputs = drawn.inputs._replace(items=drawn.inputs.items.scaled(inside))
     tables = {name: table.astype(float) for name, table in drawn.tables().items()}
     layer, passed = drawn.layers.forward(drawn.inputs, drawn.dropout, drawn.more)
     assert float((layer * drawn.weights).sum()) == pytest.approx(drawn.value(tables), abs=1e-3)
@@ -96,16 +96,11 @@ def test_gradients_are_finite_differences_of_the_definition(seed, with_context, 
     wanted = {"rows": spread_rows(drawn.inputs.words, found.vectors, 6), "more": found.more, "alone": found.alone}
     if with_vectors:
         wanted["matrix"] = drawn.layers.projection.gradient(drawn.inputs.vectors, found.vectors)
-    if with_context:
-        wanted |= {f"context {i}": each for i, each in enumerate(found.context)}
+    wanted |= {f"context {i}": each for i, each in enumerate(found.context if with_context else ())}
     compared = 0
     for name, table in tables.items():
         for place in drawn.rng.permutation(np.argwhere(np.ones(table.shape)))[:16].tolist():
-            sides = []
-            for change in (1e-6, -2e-6, 1e-6):
-                table[tuple(place)] += change
-                sides.append(drawn.value(tables))
-            slope = (sides[0] - sides[1]) / 2e-6
+            slope = slope_at(table, tuple(place), lambda: drawn.value(tables))
             assert wanted[name][tuple(place)] == pytest.approx(slope, rel=1e-3, abs=2e-3), (name, place)
             compared += slope != 0.0
     assert compared > 5

@@ -46,109 +46,81 @@ def words(*forms: str) -> Sentence:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_word_has_the_bits_of_its_line(path, end):
     path.write_bytes(("\ufeff" + LINES.replace("\n", end)).encode())
-    clusters, expected = Clusters.read(path), {}
-    for line in LINES.splitlines():
-        bits, word = line.split("\t")[:2]
-        expected[word] = {"cluster": bits, "cluster6": bits[:6], "cluster4": bits[:4]}
-    assert len(clusters) == len(expected)
-    assert {word: {name: clusters.of(word, name) for name in PREFIXES} for word in expected} == expected
-    assert clusters.of("HUND", "cluster") == "0010"
-    assert clusters.of("mand", "cluster") is None
+    clusters, lines = Clusters.read(path), [line.split("\t") for line in LINES.splitlines()]
+    assert len(clusters) == len(lines)
+    for bits, word, *_ in lines:
+        assert [clusters.of(word, name) for name in ("cluster", "cluster6", "cluster4")] == [bits, bits[:6], bits[:4]]
+    assert clusters.of("HUND", "cluster") == "0010" and clusters.of("mand", "cluster") is None
 
 
 @pytest.mark.parametrize(
-    ("content", "line"),
+    ("content", "problem"),
     [
-        ("0010 hund\n", 1),
-        ("01\tser\n0120\thund\n", 2),
-        ("01\tser\n\thund\n", 2),
-        ("01\tser\n01\t\n", 2),
-        ("01\tser\t3\t4\n", 1),
-        ("01\tser\n\n", 2),
-        ("0" * 65 + "\tser\n", 1),
-        ("01\tser\n11\thund\n10\tser\n", 3),
+        (b"0010 hund\n", ":1: "),
+        (b"01\tser\n0120\thund\n", ":2: "),
+        (b"01\tser\n\thund\n", ":2: "),
+        (b"01\tser\n01\t\n", ":2: "),
+        (b"01\tser\t3\t4\n", ":1: "),
+        (b"01\tser\n\n", ":2: "),
+        (b"0" * 65 + b"\tser\n", ":1: "),
+        (b"01\tser\n11\thund\n10\tser\n", ":3: "),
+        (None, ".*no such file"),
+        (b"", ".*is empty"),
+        (b"01\t\xff\n", ".*is not UTF-8"),
     ],
 )
-def test_a_malformed_line_is_named(path, content, line):
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(DataError, match=f"^{re.escape(str(path))}:{line}: ") as caught:
+def test_other_files_are_refused_and_malformed_lines_named(path, content, problem):
+    path.unlink() if content is None else path.write_bytes(content)
+    error = DataError if problem[0] == ":" else FileError
+    with pytest.raises(error, match=f"^{re.escape(str(path))}{problem}") as caught:
         Clusters.read(path)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"), [(None, "no such file"), (b"", "is empty"), (b"01\t\xff\n", "is not UTF-8")]
-)
-def test_what_is_no_file_of_clusters(path, content, problem):
-    if content is None:
-        path.unlink()
-    else:
-        path.write_bytes(content)
-    with pytest.raises(FileError, match=problem):
-        Clusters.read(path)
 
 
 def test_state_and_damage(path):
     clusters = Clusters.read(path)
     description, arrays = clusters.state()
-    again = load(Clusters, (description, arrays))
-    assert again.state()[1]["text"].tobytes() == arrays["text"].tobytes()
     text = arrays["text"]
-    damaged = [
-        ({"words": 4}, {"text": text}),
-        ({}, {"text": text}),
-        (description, {}),
-        (description, {"text": text.astype(np.int32)}),
-        (description, {"text": text[:-3]}),
-        (description, {"text": np.frombuffer(text.tobytes().replace(b"0010", b"00x0"), np.uint8)}),
-        (description, {"text": np.frombuffer(text.tobytes().replace(b"\thus", b"\xff\thus"), np.uint8)}),
-    ]
-    for state in damaged:
+    assert load(Clusters, (description, arrays)).state()[1]["text"].tobytes() == text.tobytes()
+    changed = [text.tobytes().replace(*each) for each in ((b"0010", b"00x0"), (b"\thus", b"\xff\thus"))]
+    damaged = [text.astype(np.int32), text[:-3], *(np.frombuffer(each, np.uint8) for each in changed)]
+    states = [({"words": 4}, arrays), ({}, arrays), (description, {}), *((description, {"text": d}) for d in damaged)]
+    for state in states:
         with pytest.raises(ModelError, match="clusters are damaged|^the component 'clusters' has no"):
             load(Clusters, state)
 
 
 def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
-    clusters = Clusters.read(path)
-    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, clusters)
+    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, Clusters.read(path))
     assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
     assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
     atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[PADDING + 1 : -PADDING]
     assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
     assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
-    without = TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1]
-    assert (without == UNKNOWN).all()
+    assert (TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1] == UNKNOWN).all()
 
 
 def test_templates_of_clusters_are_used_only_with_clusters(path):
     plain, extended = load_templates(labelled=True), load_templates(labelled=True, clusters=True)
-    assert not PREFIXES.keys() & set(attributes_of(plain))
-    assert PREFIXES.keys() <= set(attributes_of(extended))
+    assert not PREFIXES.keys() & set(attributes_of(plain)) and PREFIXES.keys() <= set(attributes_of(extended))
     for name, spec in plain.items():
-        assert set(spec) == {"part", "codes", "templates"}
         assert extended[name]["templates"][: len(spec["templates"])] == spec["templates"]
-    config = Config().with_overrides({"features.clusters": str(path)})
-    assert load_features(config, labelled=True)[0]["arc"] == extended["arc"]
-    assert load_features(Config(), labelled=True)[0]["arc"] == plain["arc"]
+    for changes, expected in (({"features.clusters": str(path)}, extended), ({}, plain)):
+        assert load_features(Config().with_overrides(changes), labelled=True)[0]["arc"] == expected["arc"]
 
 
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        ("clusters: h.cluster", "clusters is no list of texts"),
-        ("clusters: [h.clutser]", "'h.clutser': known attributes are"),
-        ("clusters: [s.cluster]", "'s.cluster': the words of this part are h, m"),
-        ("cluster: [h.cluster]", "no such key: cluster"),
+        ({"clusters": "h.cluster"}, "clusters is no list of texts"),
+        ({"clusters": ["s.cluster"]}, "'s.cluster': the words of this part are h, m"),
     ],
 )
 def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_path, more, problem):
     for name, spec in load_templates(parts="arc").items():
-        text = f"part: {spec['part']}\ncodes: [direction]\ntemplates: [h.pos]\n" + (more if name == "arc" else "")
-        (tmp_path / f"{name}.yaml").write_text(text)
-    with pytest.raises(ConfigError) as caught:
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(spec | (more if name == "arc" else {})))
+    with pytest.raises(ConfigError, match=f"^{re.escape(str(tmp_path / 'arc.yaml'))}: .*{re.escape(problem)}"):
         load_templates(tmp_path, "arc")
-    assert caught.value.key == str(tmp_path / "arc.yaml")
-    assert problem in caught.value.message
 
 
 def test_a_model_keeps_its_clusters(path, tmp_path):
@@ -156,27 +128,21 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
     config = Config(parts="sibling").with_overrides(SMALL | {"features.clusters": str(path)})
     model = train(toy.sentences(120), config)
     path.unlink()
-    model.save(tmp_path / "toy.nonproj")
-    parser = Parser(Model.load(tmp_path / "toy.nonproj"))
-    assert parser.loaded.encoder.clusters is not None
+    parser = Parser(Model.from_bytes(model.to_bytes()))
     known = parser.loaded.encoder.encode(words("hund", "kat", "ser"))
     column = parser.loaded.encoder.attributes.index("cluster")
     assert known.atoms[PADDING + 1, column] == known.atoms[PADDING + 2, column] > UNKNOWN
-    trained = Parser(model)
-    for sentence in toy.sentences(20, seed=1):
-        assert parser.parse(sentence).decoded.tree.tolist() == trained.parse(sentence).decoded.tree.tolist()
     model.components["clusters"] = {"words": 3}
     with pytest.raises(ModelError, match="clusters are damaged"):
         Parser(model)
 
 
-# Clusters from a Python package
-
-
 def run(*arguments):
-    command = [sys.executable, "-I", "-S", "-c", f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); "
-               f"sys.argv = sys.argv[1:]; runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"]  # fmt: skip
-    return subprocess.run([*command, "x", *map(str, arguments)], capture_output=True, text=True, check=False)
+    """Run the script, which finds the modules beside it and the standard library alone."""
+    code = f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); sys.argv = sys.argv[1:]; "
+    code += f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
+    command = [sys.executable, "-I", "-S", "-c", code, "x", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_script_writes_the_words_of_a_package(tmp_path):

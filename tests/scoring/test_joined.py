@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import draw_arcs_of_words, draw_tree
+from problems import draw_arcs_of_words
 from toy import draw_sentence
 
 from nonproj.model.model import LABEL_LINES, LABEL_PLACES, Model
@@ -20,10 +20,9 @@ FILES = load_templates(labelled=True, pairs=True)
 
 
 def draw(seed, files=FILES, lines=False):
-    """A parser of random weights, and sentences of different lengths with arcs, trees and demanded labels."""
+    """A parser of random weights, and sentences of different lengths with arcs and demanded labels."""
     rng = np.random.default_rng(seed)
-    sizes = [1, *rng.integers(1, 12, 4).tolist(), 30]
-    sentences = [draw_sentence(rng, n) for n in rng.permutation(sizes).tolist()]
+    sentences = [draw_sentence(rng, n) for n in rng.permutation([1, *rng.integers(1, 12, 4), 30]).tolist()]
     encoder = TokenEncoder.from_sentences(sentences, attributes_of(files), 1)
     weights = {name: rng.integers(-3, 4, 1 << BITS).astype(np.int16) for name in ("parser", "pruner", "labeler")}
     if lines:
@@ -33,15 +32,14 @@ def draw(seed, files=FILES, lines=False):
     meta = {"scale": {"parser": 0.25, "pruner": 0.125, "labeler": 0.5}}
     parser = Parser(Model(Config(), encoder.vocabularies, files, [f"l{i}" for i in range(LABELS)], weights, meta))
     arcs = [draw_arcs_of_words(rng, len(sentence), True) for sentence in sentences]
-    trees = [draw_tree(rng, len(sentence)) for sentence in sentences]
     demanded = [{int(rng.integers(1, len(s) + 1)): int(rng.integers(LABELS))} for s in sentences[:3]] + [{}] * 3
-    return parser, sentences, arcs, trees, demanded
+    return parser, sentences, arcs, demanded
 
 
 @pytest.mark.parametrize("lines", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
-    parser, sentences, arcs, _, demanded = draw(seed, lines=lines)
+    parser, sentences, arcs, demanded = draw(seed, lines=lines)
     scorer, table = parser.loaded.scorer, parser.loaded.tables["parser"]
     batch = number(parser.run(sentences, until=prune)._replace(arcs=arcs))
     found, known = scorer.score_batch(batch.joined, batch.spaces, *table, join_words(demanded, batch.joined))
@@ -49,8 +47,7 @@ def test_scores_of_a_batch_are_those_of_its_sentences(seed, lines):
     each = zip(batch.spaces, found, batch.tokens, demanded, labels, strict=True)
     for parts, scores, own, wanted, of_labels in each:
         [expected], own_labels = scorer.score_batch(join([own]), [parts], *table, wanted)
-        assert (scores == expected).all()
-        assert (of_labels == own_labels.of_labels).all()
+        assert (scores == expected).all() and (of_labels == own_labels.of_labels).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -60,10 +57,8 @@ def test_label_scores_that_are_known_are_not_computed_again(seed):
     expected, scorer = label(batch._replace(known=None)), parser.loaded.scorer
     scorer.label_table = scorer.label_table._replace(salt=np.zeros(0, np.uint64))
     found = label(batch)
-    assert [[own.tolist() for own in each] for each in found.labels] == [
-        [own.tolist() for own in each] for each in expected.labels
-    ]
-    assert [each.tolist() for each in found.margins] == [each.tolist() for each in expected.margins]
+    for own, wanted in zip([*found.labels, *found.margins], [*expected.labels, *expected.margins], strict=True):
+        np.testing.assert_array_equal(own, wanted)
 
 
 @pytest.mark.parametrize("files", [FILES, load_templates(pairs=True), load_templates(labelled=True)])
@@ -71,11 +66,9 @@ def test_label_scores_that_are_known_are_not_computed_again(seed):
 def test_parses_do_not_depend_on_what_is_parsed_together(seed, files):
     parser, sentences, *_ = draw(seed, files, lines=seed > 1)
     assert (parser.run(sentences, until=score).known is None) == (LABELLED_ARC not in files)
-    together = [parse for _, parse in parser.parse_all(sentences)]
-    for sentence, parse in zip(sentences, together, strict=True):
-        alone = parser.parse(sentence)
-        assert parse.decoded.tree.tolist() == alone.decoded.tree.tolist()
-        assert parse.decoded.score == alone.decoded.score
+    for sentence, (_, parse) in zip(sentences, parser.parse_all(sentences), strict=True):
+        found, alone = parse.decoded, parser.parse(sentence)
+        assert (found.tree.tolist(), found.score) == (alone.decoded.tree.tolist(), alone.decoded.score)
         assert parse.labels == alone.labels
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from collections import defaultdict
 
 import naive_scoring
 import naive_trees
@@ -57,18 +59,14 @@ def draw(seed, name, n, **options):
 
 def twin_places(example, sentence, vocabularies):
     """The places of each part, and of each label of each arc."""
+
+    def places(name, words, side=None):
+        return naive_scoring.places(sentence, vocabularies, FILES[name], words, BITS, side)
+
     parts = example.parts
-    plain = [
-        naive_scoring.places(sentence, vocabularies, FILES[name], words, BITS, side)
-        for name in parts.names
-        for words, side in naive_scoring.listed(name, parts.arcs)
-    ]
-    labelled = [
-        [[place - place % 16 ^ label for place in naive_scoring.places(sentence, vocabularies, SPEC, pair, BITS)]
-         for label in range(LABELS)]
-        for pair in naive_trees.pairs_of(parts.arcs)
-    ]  # fmt: skip
-    return plain, labelled
+    plain = [places(name, *part) for name in parts.names for part in naive_scoring.listed(name, parts.arcs)]
+    found = [places(LABELLED_ARC, pair) for pair in naive_trees.pairs_of(parts.arcs)]
+    return plain, [[[place - place % 16 ^ label for place in each] for label in range(LABELS)] for each in found]
 
 
 def sums(weights, places):
@@ -82,65 +80,56 @@ def test_an_arc_scores_with_its_best_label_or_the_one_demanded(seed, name):
     perceptron, example, sentence, vocabularies = draw(seed, name, 4)
     plain, labelled = twin_places(example, sentence, vocabularies)
     expected = sums(perceptron.weights, plain)
-    pairs = naive_trees.pairs_of(example.parts.arcs)
-    for a, places in enumerate(labelled):
-        of_labels = sums(perceptron.weights, places)
-        expected[a] += of_labels[1] if pairs[a][1] == 2 else of_labels.max()
+    for a, (_, m) in enumerate(naive_trees.pairs_of(example.parts.arcs)):
+        of_labels = sums(perceptron.weights, labelled[a])
+        expected[a] += of_labels[1] if m == 2 else of_labels.max()
     batch = join([example.tokens])
     [found], _ = perceptron.scorer.score_batch(batch, [example.parts], perceptron.weights, 0.5, {2: 1})
     np.testing.assert_allclose(found, 0.5 * expected, atol=1e-9)
 
 
-@pytest.mark.parametrize("demanded", [None, {2: 1, 3: 0}])
+def parser_of(perceptron, parts, vocabularies, places):
+    """A parser with the weights of a perceptron."""
+    config = Config().with_overrides({"parts": list(parts.names), "decoding.single_root": False})
+    weights = {"parser": perceptron.weights, "pruner": np.zeros(64, np.float32), "label_places": places}
+    weights |= {"labeler": np.zeros(4096, np.float32)}
+    templates = load_templates(parts=parts.names, labelled=True)
+    return Parser(Model(config, vocabularies, templates, list("abc"), weights, {}))
+
+
+@pytest.mark.parametrize("demanded", [{}, {2: 1, 3: 0}])
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
     """Best trees whose roots and other words have labels that they can have, unless others are demanded."""
     places = np.array([[0, 1, 1], [1, 0, 1]], np.uint8)
+
+    def allowed(heads, m, label):
+        return label == demanded[m] if m in demanded else places[int(heads[m] == 0), label]
+
     for seed in range(3):
         perceptron, example, sentence, vocabularies = draw(seed, name, 3)
-        model = Model(
-            Config().with_overrides({"parts": list(example.parts.names), "decoding.single_root": False}),
-            vocabularies,
-            load_templates(parts=example.parts.names, labelled=True),
-            ["a", "b", "c"],
-            {
-                "parser": perceptron.weights,
-                "pruner": np.zeros(64, np.float32),
-                "labeler": np.zeros(4096, np.float32),
-                "label_places": places,
-            },
-            {},
-        )
-        parser = Parser(model)
+        parser = parser_of(perceptron, example.parts, vocabularies, places)
         parts = part_space(full_arc_space(3), example.parts.types)
         plain, labelled = twin_places(example._replace(parts=parts), sentence, vocabularies)
-        scores = sums(perceptron.weights, plain)
-        arc = {pair: a for a, pair in enumerate(naive_trees.pairs_of(parts.arcs))}
-        score_of_tree = naive_trees.tree_scorer(parts, scores)
+        score_of_tree = naive_trees.tree_scorer(parts, sums(perceptron.weights, plain))
+        of_arc = {
+            pair: sums(perceptron.weights, each)
+            for pair, each in zip(naive_trees.pairs_of(parts.arcs), labelled, strict=True)
+        }
         best = max(
-            score_of_tree(heads)
-            + sum(
-                sum(float(perceptron.weights[i]) for i in labelled[arc[heads[m], m]][labels[m - 1]])
-                for m in range(1, 4)
-            )
+            score_of_tree(heads) + sum(of_arc[heads[m], m][label] for m, label in enumerate(labels, 1))
             for heads, labels in naive_trees.labelled_trees(3, LABELS)
-            if all(
-                label == demanded[m] if demanded and m in demanded else places[int(heads[m] == 0), label]
-                for m, label in enumerate(labels, 1)
-            )
+            if all(allowed(heads, m, label) for m, label in enumerate(labels, 1))
         )
-        joined, scorer = join([example.tokens]), parser.loaded.scorer
-        [scored], _ = scorer.score_batch(joined, [parts], perceptron.weights, 1.0, demanded)
+        joined = join([example.tokens])
+        [scored], _ = parser.loaded.scorer.score_batch(joined, [parts], perceptron.weights, 1.0, demanded)
         decoded = decode_trusted(parts, scored, parser.request.options, parser.request.search)[0]
         assert decoded.score <= best + 1e-6 <= decoded.bound + 2e-6
         assert decoded.certified or name == "third"  # where a short search can leave a gap
         if decoded.certified:
             assert decoded.score == pytest.approx(best, abs=1e-6)
         [(found, _)] = parser.loaded.labeler.label(joined, [decoded.tree], None, demanded)
-        labels = found.tolist()
-        assert all(
-            m in (demanded or {}) or places[int(decoded.tree[m] == 0), label] for m, label in enumerate(labels, 1)
-        )
+        assert all(m in demanded or allowed(decoded.tree, m, label) for m, label in enumerate(found.tolist(), 1))
 
 
 @pytest.mark.parametrize("label_margin", [0.0, 3.0])
@@ -150,25 +139,23 @@ def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margi
     perceptron, example, sentence, vocabularies = draw(seed, name, 1 + seed, label_margin=label_margin)
     parts, heads, before = example.parts, example.heads, perceptron.weights.copy()
     plain, labelled = twin_places(example, sentence, vocabularies)
-    pairs = naive_trees.pairs_of(parts.arcs)
+    pairs, crossing = naive_trees.pairs_of(parts.arcs), crossing_arcs(heads.tolist())
     scores, chosen = sums(before, plain), []
     for a, (h, m) in enumerate(pairs):
         of_labels = sums(before, labelled[a])
-        if heads[m] == h:
-            of_labels[example.labels[m - 1]] -= label_margin
+        of_labels[example.labels[m - 1]] -= label_margin * (heads[m] == h)
         chosen.append(int(of_labels.argmax()))
-        weight = CROSSING.weight if m in crossing_arcs(heads.tolist()) else 1.0
+        weight = CROSSING.weight if m in crossing else 1.0
         scores[a] += of_labels.max() + perceptron.margin / 2 * (1.0 if heads[m] != h else -weight)
     predicted = naive_relaxed(parts, scores, 0.25)
-    gold = marked(parts, naive_trees.part_numbers(heads.tolist(), parts))
+    delta = marked(parts, naive_trees.part_numbers(heads.tolist(), parts)) - predicted
     moved = np.zeros(1 << BITS)
-    for value, places in zip(gold - predicted, plain, strict=True):
+    for value, places in zip(delta, plain, strict=True):
         np.add.at(moved, places, value)
     for a, (h, m) in enumerate(pairs):
         np.add.at(moved, labelled[a][chosen[a]], -predicted[a])
-        if heads[m] == h:
-            np.add.at(moved, labelled[a][example.labels[m - 1]], 1.0)
-    assert perceptron.update(example) == ((gold - predicted)[: len(pairs)] > 0).sum()
+        np.add.at(moved, labelled[a][example.labels[m - 1]], float(heads[m] == h))
+    assert perceptron.update(example) == (delta[: len(pairs)] > 0).sum()
     np.testing.assert_allclose(perceptron.weights, before + moved, atol=1e-5)
     np.testing.assert_allclose(perceptron.total, moved, atol=1e-9)
 
@@ -182,24 +169,17 @@ def model():
     return train(toy.sentences(50), Config().with_overrides(SMALL))
 
 
-def test_a_model_with_labelled_arcs_parses_and_is_one_file(model):
-    read = Model.from_bytes(model.to_bytes())
-    parsed = [list(Parser(each).parse_all(toy.sentences(20, seed=1))) for each in (model, read)]
-    right = words = 0
-    for (sentence, parse), (_, again) in zip(*parsed, strict=True):
-        assert parse.decoded.certified
-        assert parse.decoded.heads.tolist() == again.decoded.heads.tolist()
-        right += np.count_nonzero(parse.decoded.heads == sentence.heads)
-        words += len(sentence)
-    assert right > 0.9 * words
+def test_a_model_with_labelled_arcs_parses(model):
+    parses = list(Parser(model).parse_all(toy.sentences(20, seed=1)))
+    assert all(parse.decoded.certified for _, parse in parses)
+    assert np.concatenate([parse.decoded.heads == sentence.heads for sentence, parse in parses]).mean() > 0.9
 
 
 def test_templates_in_the_file_say_whether_labels_are_scored_with_the_arcs(model):
-    assert Parser(model).loaded.scorer.n_labels == len(model.labels)
     config = model.config.with_overrides({"labeler.joint": False})
-    assert Parser(dataclasses.replace(model, config=config)).loaded.scorer.n_labels == len(model.labels)
     files = {name: spec for name, spec in model.templates.items() if name != LABELLED_ARC}
-    assert Parser(dataclasses.replace(model, templates=files)).loaded.scorer.n_labels == 0
+    for changes, count in (({}, len(model.labels)), ({"config": config}, len(model.labels)), ({"templates": files}, 0)):
+        assert Parser(dataclasses.replace(model, **changes)).loaded.scorer.n_labels == count
 
 
 def test_a_demanded_label_counts_in_the_score(model):
@@ -216,9 +196,10 @@ def test_a_demanded_label_counts_in_the_score(model):
 
 def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
     sentence = toy.sentences(1, seed=3)[0]
-    best = Parser(model).parse(sentence)
-    full = Parser(model, dataclasses.replace(model.config.decoding, full=True)).parse(sentence)
-    several = Parser(model, dataclasses.replace(model.config.decoding, nbest=3)).parse(sentence)
+    best, full, several = (
+        Parser(model, dataclasses.replace(model.config.decoding, **changes)).parse(sentence)
+        for changes in ({}, {"full": True}, {"nbest": 3})
+    )
     assert full.decoded.score >= best.decoded.score - 1e-9
     assert several.decoded.score == pytest.approx(best.decoded.score)
     assert all(each.decoded.score <= best.decoded.score for each in several.others)
@@ -238,10 +219,11 @@ def test_a_root_has_a_label_of_roots_whatever_it_is(model, joint):
 
 def test_labels_of_roots_are_those_of_more_than_mistakes():
     """At least half of the words with a label, or five of them and 0.2 %."""
-    heads, labels = np.repeat([0, 1], [100, 3000]), np.repeat([0, 1], [100, 3000])
+    heads = np.repeat([0, 1], [100, 3000])
+    labels = heads.copy()
     heads[:5], heads[100:105] = 1, 0
-    trees = [np.array([-1, 0, head]) for head in heads]
-    found = label_places(trees, [np.array([2, label]) for label in labels], 3, np.zeros((2, 0), np.uint8))
+    trees, numbers = [np.array([-1, 0, head]) for head in heads], [np.array([2, label]) for label in labels]
+    found = label_places(trees, numbers, 3, np.zeros((2, 0), np.uint8))
     assert found.tolist() == [[1, 1, 0], [1, 0, 1]], "5 of 100, 5 of 3,000"
     after = label_places(trees[:4], [np.array([2, 0])] * 4, 4, found)
     assert after.tolist() == [[1, 1, 0, 1], [1, 0, 1, 1]]
@@ -265,46 +247,45 @@ def test_labels_of_other_lines_are_not_scored(dtype):
     encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     table, weights = part_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
-    rows = Arc().rows(full_arc_space(5), np.array([0, 25]))
-    everything = label_scores(hashed, rows, n_labels, weights)
-    lines = rng.integers(1, 8, 25).astype(np.int32)
-    some = label_scores(hashed, rows, n_labels, weights, lines)
-    for a in range(25):
-        for label in range(n_labels):
-            allowed = lines[a] // 2 ** (label // LINE) % 2
-            assert some[a, label] == (everything[a, label] if allowed else NEVER)
+    rows, lines = Arc().rows(full_arc_space(5), np.array([0, 25])), rng.integers(1, 8, 25).astype(np.int32)
+    everything, some = (label_scores(hashed, rows, n_labels, weights, *more) for more in ((), (lines,)))
+    allowed = lines[:, None] >> np.arange(n_labels) // LINE & 1
+    assert some.tolist() == np.where(allowed, everything, NEVER).tolist()
 
 
 def test_an_arc_has_the_lines_of_the_labels_seen_with_its_tags_and_direction(monkeypatch):
     rng = np.random.default_rng(1)
-    sentences = [draw_sentence(rng, 6) for _ in range(12)]
-    heads, numbers = [draw_tree(rng, 6) for _ in sentences], [rng.integers(0, 40, 6) for _ in sentences]
-    encoder = TokenEncoder.from_sentences(sentences, attributes_of(FILES), 1)
-    tokens, gold = [encoder.encode(s) for s in sentences], []
-    for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
-        rows = [[*row[:7], str(label), "_", "_"] for row, label in zip(sentence.rows, labels, strict=True)]
-        gold.append(Sentence(rows, tree))
+    gold = [labelled_tree(rng) for _ in range(12)]
+    encoder = TokenEncoder.from_sentences(gold, attributes_of(FILES), 1)
     order, lines = arranged({LABELLED_ARC: SPEC}, encoder, gold)
-    assert {int(label) for label in order} == set(np.concatenate(numbers).tolist())
-    assert [[int(order[i]) for i in each] for each in number_labels(gold, order)] == [each.tolist() for each in numbers]
+    numbers = [[int(label) for label in sentence.labels] for sentence in gold]
+    assert {int(label) for label in order} == set(sum(numbers, []))
+    assert [[int(order[i]) for i in each] for each in number_labels(gold, order)] == numbers
     monkeypatch.setattr("nonproj.learning.label_numbers.TREEBANK", TreebankHyperparameters(max_tags=1))
     assert arranged({LABELLED_ARC: SPEC}, encoder, gold)[1] is None
-    place, seen = {int(label): i for i, label in enumerate(order)}, {}
+    place, seen = {label: i for i, label in enumerate(order)}, defaultdict(set)
 
     def key(sentence, h, m):
         tags = ["ROOT", *(naive_scoring.text_of(row, "pos") for row in sentence.rows)]
         return tags[h], tags[m], h < m
 
-    for sentence, tree, labels in zip(sentences, heads, numbers, strict=True):
-        for m in range(1, 7):
-            seen.setdefault(key(sentence, tree[m], m), set()).add(place[int(labels[m - 1])] // LINE)
+    for sentence, m in itertools.product(gold, range(1, 7)):
+        seen[key(sentence, sentence.tree[m], m)].add(place[sentence.labels[m - 1]] // LINE)
     rows, unseen = Arc().rows(full_arc_space(6), np.array([0, 36])), 0
-    for sentence, encoded in zip(sentences, tokens, strict=True):
-        for (h, m), bits in zip(rows.nodes.tolist(), lines.of(encoded, rows.nodes).tolist(), strict=True):
+    for sentence in gold:
+        found = lines.of(encoder.encode(sentence), rows.nodes).tolist()
+        for (h, m), bits in zip(rows.nodes.tolist(), found, strict=True):
             expected = seen.get(key(sentence, h, m))
             assert bits == (-1 if expected is None else sum(1 << k for k in expected))
             unseen += expected is None
     assert unseen < 36 * 12
+
+
+def labelled_tree(rng):
+    """A random sentence of six words with a tree and numbers as labels."""
+    sentence, tree, labels = draw_sentence(rng, 6), draw_tree(rng, 6), rng.integers(0, 40, 6)
+    rows = [[*row[:7], str(label), "_", "_"] for row, label in zip(sentence.rows, labels, strict=True)]
+    return Sentence(rows, tree)
 
 
 def test_labels_that_share_tags_share_lines():
@@ -321,10 +302,8 @@ def test_labels_that_share_tags_share_lines():
     [
         *(("lines", np.zeros(shape, np.int32)) for shape in ((3, 3, 2), (8, 8))),
         ("lines", np.zeros((8, 8, 2), np.int64)),
-        *(
-            ("places", table)
-            for table in (np.ones((2, 3), np.uint8), np.ones((2, 7), np.int32), np.zeros((2, 7), np.uint8))
-        ),
+        *(("places", np.ones(shape, dtype)) for shape, dtype in (((2, 3), np.uint8), ((2, 7), np.int32))),
+        ("places", np.zeros((2, 7), np.uint8)),
     ],
 )
 def test_tables_that_do_not_fit_tags_and_labels_are_refused(model, name, bad):

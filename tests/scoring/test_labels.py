@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import naive_labels as naive
 import naive_scoring
@@ -31,7 +32,7 @@ from nonproj.scoring.labels import LINE, add_labels, label_parts, label_scores
 from nonproj.scoring.templates import CODE_BITS, LABEL_PAIRS, attributes_of, codes_of, load_templates, part_templates
 from nonproj.scoring.tree_labels import decode_labels
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import Decoded, Sentence
+from nonproj.types import Decoded
 
 BITS = 14
 SPEC = {
@@ -58,62 +59,21 @@ def test_parts_are_those_of_the_definition(seed):
 @pytest.mark.parametrize("n", [1, 5])
 def test_every_label_of_every_arc_equals_the_twin(n, n_labels):
     rng, sentence, encoder, table = draw_features(n, SPEC, n)
-    heads = draw_tree(rng, n)
-    weights = rng.integers(-5, 6, 1 << BITS).astype(np.float32)
+    heads, weights = draw_tree(rng, n), rng.integers(-5, 6, 1 << BITS).astype(np.float32)
     hashed, parts = hash_tokens(encoder.encode(sentence), table, len(weights)), label_parts(heads)
     scores = label_scores(hashed, parts, n_labels, weights)
-    gold, predicted = rng.integers(0, n_labels, n), rng.integers(0, n_labels, n)
+    gold, predicted = rng.integers(0, n_labels, (2, n))
     gold[0] = predicted[0]  # a right label moves nothing
     moved = np.zeros(len(weights))
     for p, nodes in enumerate(naive_scoring.labelled(heads.tolist())):
-        lines = [
-            place - place % LINE for place in naive_scoring.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)
-        ]
+        places = naive_scoring.places(sentence, encoder.vocabularies, SPEC, nodes, BITS)
+        lines = [place - place % LINE for place in places]
         assert scores[p].tolist() == [sum(float(weights[i ^ label]) for i in lines) for label in range(n_labels)]
-        if gold[p] != predicted[p]:
-            np.add.at(moved, [i ^ gold[p] for i in lines], 1.0)
-            np.add.at(moved, [i ^ predicted[p] for i in lines], -1.0)
+        for labels, sign in ((gold, 1.0), (predicted, -1.0)):
+            np.add.at(moved, [i ^ labels[p] for i in lines], sign)
     changed, total = weights.copy(), np.zeros(len(weights))
     add_labels(hashed, parts, gold, predicted, AveragedArrays(changed, total, 3.0))
-    assert (changed == weights + moved).all()
-    assert (total == 3 * moved).all()
-
-
-def a_labeler(margin=0.0, n_labels=3):
-    """A labeler, and examples whose label follows from the word's tag and the side of its head."""
-    rng = np.random.default_rng(0)
-    examples, sentences = [], []
-    for _ in range(12):
-        n = int(rng.integers(2, 8))
-        tags = rng.choice(["A", "B"], n)
-        rows = [[str(i), f"w{i}", "_", t, "_", "_", "0", "x", "_", "_"] for i, t in enumerate(tags.tolist(), 1)]
-        sentences.append((Sentence(rows), draw_tree(rng, n), tags))
-    files = load_templates()
-    encoder = TokenEncoder.from_sentences([s for s, _, _ in sentences], attributes_of(files), 1)
-    for sentence, heads, tags in sentences:
-        right = heads[1:] < np.arange(1, len(heads))
-        gold = np.where(tags == "A", right.astype(np.int64), 2)
-        examples.append((encoder.encode(sentence), heads, gold))
-    return Labeler(part_templates(files["label"], encoder.attributes), n_labels, BITS, margin), examples
-
-
-@pytest.mark.parametrize("margin", [0.0, 4.0])
-def test_an_update_moves_what_does_not_win_by_the_margin(margin):
-    labeler, examples = a_labeler(margin)
-    for _ in range(2):
-        for tokens, heads, gold in examples:
-            hashed, parts = hash_tokens(tokens, labeler.table, 1 << BITS), label_parts(heads)
-            scores = label_scores(hashed, parts, 3, labeler.weights)
-            best = []
-            for row, right in zip(scores.tolist(), gold.tolist(), strict=True):
-                row[right] -= margin
-                best.append(row.index(max(row)))  # ties to the lowest
-            expected, total, step = labeler.weights.copy(), labeler.total.copy(), labeler.step
-            add_labels(hashed, parts, gold, np.array(best), AveragedArrays(expected, total, float(step)))
-            assert labeler.update(tokens, heads, gold) == sum(a != b for a, b in zip(best, gold.tolist(), strict=True))
-            assert (labeler.weights == expected).all()
-            assert (labeler.total == total).all()
-            assert labeler.step == step + 1
+    assert (changed == weights + moved).all() and (total == 3 * moved).all()
 
 
 BITS, LABELS = 14, 3
@@ -155,18 +115,16 @@ def test_heads_with_a_cycle_are_refused(heads):
 def test_candidates_are_the_best_labels(ties, most):
     rng = np.random.default_rng(most)
     scores = rng.integers(0, 4, (40, 5)).astype(float) if ties else rng.normal(0.0, 2.0, (40, 5))
-    gold = rng.integers(-1, 5, 40)
-    for given in (None, gold):
-        found = candidate_labels(scores, most, 2.0, given)
+    for gold in (None, rng.integers(-1, 5, 40)):
+        found = candidate_labels(scores, most, 2.0, gold)
         for i, row in enumerate(scores.tolist()):
-            expected = sorted(range(5), key=lambda label, row=row: -row[label])
-            expected = [label for label in expected if row[label] >= max(row) - 2.0][:most]
-            if given is not None and gold[i] >= 0 and gold[i] not in expected:
+            ordered = sorted(range(5), key=lambda label, row=row: -row[label])
+            expected = [label for label in ordered if row[label] >= max(row) - 2.0][:most]
+            if gold is not None and gold[i] >= 0 and gold[i] not in expected:
                 expected = [*expected[: min(most, 5) - 1], int(gold[i])]
             assert found.labels[i + 1, : found.counts[i + 1]].tolist() == expected
             assert found.scores[i + 1, : found.counts[i + 1]].tolist() == [row[label] for label in expected]
-        assert (found.counts[[0, -2, -1]] == 1).all()
-        assert not found.labels[[0, -2, -1], 0].any()
+        assert (found.counts[[0, -2, -1]] == 1).all() and not found.labels[[0, -2, -1], 0].any()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16])
@@ -176,29 +134,25 @@ def test_scores_and_updates_equal_the_twin(seed, dtype):
     tokens, tree, n_labels = encoder.encode(sentence), labelled_tree(heads), 40
     weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
     found = candidate_labels(rng.normal(size=(5, n_labels)), 4, 0.4)
-    assert 1 in found.counts[1:6]
-    assert found.counts.max() > 1
+    assert 1 in found.counts[1:6] and found.counts.max() > 1
     scores = scorer.score(tokens, tree, found, weights, 0.5)
-    gold, predicted = rng.integers(0, n_labels, 5), rng.integers(0, n_labels, 5)
+    gold, predicted = rng.integers(0, n_labels, (2, 5))
     gold[:2] = predicted[:2]  # pairs of right labels move nothing
     moved = np.zeros(1 << BITS)
     for part, rows, table in zip(LABEL_PAIRS, tree[-2:], scores, strict=True):
         arguments = sentence, encoder.vocabularies, FILES[part]
         for p, words in enumerate(rows.nodes.tolist()):
-            _, one, two = words
-            for a, first in enumerate(found.labels[one, : found.counts[one]].tolist()):
-                for b, second in enumerate(found.labels[two, : found.counts[two]].tolist()):
-                    places = naive.pair_places(*arguments, words, (first, second), BITS)
-                    choice = found.counts[one] * found.counts[two] > 1
-                    assert table[p, a, b] == (0.5 * sum(int(weights[i]) for i in places) if choice else 0.0)
+            first, second = (found.labels[word, : found.counts[word]].tolist() for word in words[1:])
+            for a, b in np.ndindex(len(first), len(second)):
+                places = naive.pair_places(*arguments, words, (first[a], second[b]), BITS)
+                choice = len(first) * len(second) > 1
+                assert table[p, a, b] == (0.5 * sum(int(weights[i]) for i in places) if choice else 0.0)
             for labels, sign in ((gold, 1), (predicted, -1)):
                 pair = [int(labels[word - 1]) if 0 < word <= 5 else 0 for word in words[1:]]
                 np.add.at(moved, naive.pair_places(*arguments, words, pair, BITS), sign)
     changed, total = np.zeros(1 << BITS, np.float32), np.zeros(1 << BITS)
     scorer.add(tokens, tree, gold, predicted, AveragedArrays(changed, total, 3.0))
-    assert (changed == moved).all()
-    assert (total == 3 * moved).all()
-    assert moved.any()
+    assert (changed == moved).all() and (total == 3 * moved).all() and moved.any()
 
 
 def random_problem(seed, ties):
@@ -211,12 +165,9 @@ def random_problem(seed, ties):
 
     heads = draw_tree(rng, n)
     tree, count = labelled_tree(heads), np.ones(n + 3, np.int64)
-    count[1 : n + 1] = rng.integers(1, most + 1, n)
-    labels = np.zeros((n + 3, most), np.int64)
-    for m in range(1, n + 1):
-        labels[m] = rng.permutation(9)[:most]
-    scores = np.zeros((n + 3, most))
-    scores[1 : n + 1] = numbers((n, most))
+    labels, scores = np.zeros((n + 3, most), np.int64), np.zeros((n + 3, most))
+    count[1 : n + 1], scores[1 : n + 1] = rng.integers(1, most + 1, n), numbers((n, most))
+    labels[1 : n + 1] = [rng.permutation(9)[:most] for _ in range(n)]
     pairs = [numbers((len(rows.nodes), most, most)) for rows in tree[-2:]]
     return heads, tree, CandidateLabels(labels, count, scores), pairs
 
@@ -242,12 +193,15 @@ def test_the_best_labelling_is_that_of_enumeration(ties):
             assert margins[m - 1] == pytest.approx(best - max(others) if others else -5.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("margin", [0.0, 4.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_an_update_is_gold_less_the_best_labelling(seed, margin):
+def test_an_update_is_gold_less_the_best_labelling(seed, margin, paired):
     rng, sentence, heads, encoder, scorer = draw(seed, 4)
-    labeler = Labeler(part_templates(FILES["label"], encoder.attributes), LABELS, BITS, margin, scorer)
+    table = part_templates(FILES["label"], encoder.attributes)
+    labeler = Labeler(table, LABELS, BITS, margin, scorer if paired else None)
     labeler.weights[:] = rng.integers(-2, 3, 1 << BITS)
+    labeler.step = 3
     before, gold = labeler.weights.copy(), rng.integers(0, LABELS, 4)
     words = naive_scoring.labelled(heads.tolist())
 
@@ -256,7 +210,8 @@ def test_an_update_is_gold_less_the_best_labelling(seed, margin):
         return [place // 16 * 16 ^ label for place in found]
 
     def pair_places(kind, words, labels):
-        return naive.pair_places(sentence, encoder.vocabularies, FILES[LABEL_PAIRS[kind]], words, labels, BITS)
+        spec = FILES[LABEL_PAIRS[kind]]
+        return naive.pair_places(sentence, encoder.vocabularies, spec, words, labels, BITS) if paired else []
 
     def places_in(labels):
         found = [place for m, label in labels.items() for place in places_of(m, label)]
@@ -265,20 +220,17 @@ def test_an_update_is_gold_less_the_best_labelling(seed, margin):
                 found += pair_places(kind, w, (labels.get(w[1], 0), labels.get(w[2], 0)))
         return np.bincount(found, minlength=1 << BITS)
 
-    single = [
-        [sum(before[places_of(m, label)]) - margin * (label == gold[m - 1]) for label in range(LABELS)]
-        for m in range(1, 5)
-    ]
+    single = [[sum(before[places_of(m, k)]) - margin * (k == gold[m - 1]) for k in range(LABELS)] for m in range(1, 5)]
+    allowed = [range(LABELS)] * 4
     _, optimal, _ = naive.best_labellings(
-        heads.tolist(), [range(LABELS)] * 4, single, lambda *pair: sum(before[pair_places(*pair)])
+        heads.tolist(), allowed, single, lambda *pair: sum(before[pair_places(*pair)])
     )
     wrong = labeler.update(encoder.encode(sentence), heads, gold)
-    wanted = places_in(dict(enumerate(gold.tolist(), 1)))
-    moves = [(wanted - places_in(labels), labels) for labels in optimal]
-    moved = labeler.weights - before
-    assert (labeler.total == moved).all()
+    wanted, moved = places_in(dict(enumerate(gold.tolist(), 1))), labeler.weights - before
+    assert (labeler.total == 3 * moved).all() and labeler.step == 4
     assert any(
-        (moved == move).all() and wrong == sum(labels[m] != gold[m - 1] for m in labels) for move, labels in moves
+        (moved == wanted - places_in(labels)).all() and wrong == sum(labels[m] != gold[m - 1] for m in labels)
+        for labels in (optimal if paired else optimal[:1])  # ties to the lowest
     )
 
 
@@ -311,11 +263,9 @@ def test_a_parser_finds_the_best_labelling_that_obeys_constraints(seed, demanded
     best, _, highest = naive.best_labellings(heads.tolist(), allowed, single, score_of_pair)
     [(numbers, margins)] = labeler.label(joined, [heads], None, known)
     chosen = dict(enumerate(numbers.tolist(), 1))
-    tree = Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)
+    found = [SearchResult([Decoded(heads, 0.0, 0.0, True, True, 1, 1.0)], None, None)]
     constraints = [Constraints(np.ones((5, 5), bool), demanded)]
-    batch = collect(
-        label(staged(parser, sentence)._replace(found=[SearchResult([tree], None, None)], constraints=constraints))
-    )
+    batch = collect(label(staged(parser, sentence)._replace(found=found, constraints=constraints)))
     assert batch.parses[0].labels == [demanded.get(m, "abc"[chosen[m]]) for m in chosen]
     assert naive.score_of(heads.tolist(), chosen, single, score_of_pair) == pytest.approx(best)
     for m in set(chosen) - set(known):
@@ -327,30 +277,21 @@ def test_templates_in_the_file_say_whether_pairs_are_scored():
     parser, sentence, heads = a_parser(0, 6)
     joined = join([encoded(parser, sentence)])
     files = {name: spec for name, spec in FILES.items() if name not in LABEL_PAIRS}
-    without, _, _ = a_parser(0, 6, templates=files)
-    scores = without.loaded.labeler.scores(joined, heads)
+    without = a_parser(0, 6, templates=files)[0].loaded.labeler
+    scores = without.scores(joined, heads)
     assert (scores == parser.loaded.labeler.scores(joined, heads)).all()
-    [single], [paired] = (each.loaded.labeler.label(joined, [heads]) for each in (without, parser))
+    [single], [paired] = (each.label(joined, [heads]) for each in (without, parser.loaded.labeler))
     assert single[0].tolist() == scores.argmax(axis=1).tolist() != paired[0].tolist()
-    one = {name: spec for name, spec in FILES.items() if name != LABEL_PAIRS[1]}
-    problem = "features.label_grandparent: the keys part, codes, templates expected"
-    with pytest.raises(ModelError, match=problem):
-        Model.from_bytes(dataclasses.replace(parser.model, templates=one).to_bytes())
+    one = dataclasses.replace(parser.model, templates=files | {LABEL_PAIRS[0]: FILES[LABEL_PAIRS[0]]})
+    with pytest.raises(ModelError, match="features.label_grandparent: the keys part, codes, templates expected"):
+        Model.from_bytes(one.to_bytes())
 
 
 def test_the_templates_say_whether_pairs_are_learnt(tmp_path):
-    folder = without_pairs(tmp_path)
-    assert list(load_templates(folder, pairs=True)) == list(load_templates())
-    for options, pairs in (({}, True), ({"features.folder": str(folder)}, False)):
+    for name, spec in load_templates().items():
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(spec))
+    assert list(load_templates(tmp_path, pairs=True)) == list(load_templates())
+    for options, pairs in (({}, True), ({"features.folder": str(tmp_path)}, False)):
         options |= toy.FROM_GOLD_TAGS | {"training.epochs": 1, "network.epochs": 0}
         model = train(toy.sentences(20), Config().with_overrides(options))
         assert all((name in model.templates) == pairs for name in LABEL_PAIRS)
-
-
-def without_pairs(folder):
-    """Write a folder of templates, without those of pairs of labels."""
-    for name, spec in load_templates().items():
-        lines = "".join(f"  - {template}\n" for template in spec["templates"])
-        codes = ", ".join(spec["codes"])
-        (folder / f"{name}.yaml").write_text(f"part: {spec['part']}\ncodes: [{codes}]\ntemplates:\n{lines}")
-    return folder

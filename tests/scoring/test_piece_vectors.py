@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import math
 import re
 import unicodedata
 
+import encoders
 import numpy as np
 import pytest
-from further import Interrupt
+from further import with_vectors
 from staged import encoded, scored
 from toy import sentences
 
 from nonproj.cli.main import main
-from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, FileError, ModelError
 from nonproj.io.objects import from_words
@@ -43,15 +44,14 @@ def draw_pieces(rng, n=60, dimensions=5):
 def naive_vector(vectors, form):
     """The mean of the rows of the pieces of the most probable segmentation, of all that there are."""
     text = "".join("▁" + part for part in unicodedata.normalize("NFKC", form).split())
+    row_of, found = dict(zip(vectors.pieces, vectors.rows.tolist(), strict=True)), []
     score = dict(zip(vectors.pieces, vectors.scores.tolist(), strict=True))
-    found = []
     for cuts in itertools.product((False, True), repeat=max(len(text) - 1, 0)):
         places = [0, *(i for i, cut in enumerate(cuts, 1) if cut), len(text)]
         parts = [text[a:b] for a, b in itertools.pairwise(places)]
         if all(part in score or len(part) == 1 for part in parts):
             found.append((sum(score.get(part, -30.0) for part in parts), parts))
-    parts = [part for part in max(found)[1] if part in score] if text else []
-    rows = [vectors.rows[vectors.pieces.index(part)].tolist() for part in parts]
+    rows = [row_of[part] for part in max(found)[1] if part in score] if text else []
     return [round(sum(column) / len(rows)) for column in zip(*rows, strict=True)] if rows else [0] * vectors.dimensions
 
 
@@ -71,20 +71,12 @@ def test_they_are_stored_and_checked():
     meta, arrays = vectors.state()
     found = load(PieceVectors, (meta, arrays))
     assert found.pieces == vectors.pieces and found.of(["haus"]).tolist() == vectors.of(["haus"]).tolist()
-
-    def text(pieces):
-        return {"text": np.frombuffer("\n".join(pieces).encode(), np.uint8)}
-
+    *others, _ = pieces = vectors.pieces
+    texts = ["\n".join(each).encode() for each in (others, [*others, pieces[0]], [*others, "▁z\x07"])]
     damaged = [
-        text(vectors.pieces[:-1]),
-        text([*vectors.pieces[:-1], vectors.pieces[0]]),
-        text([*vectors.pieces[:-1], "▁z\x07"]),
-        {"text": np.full(3, 255, np.uint8)},
-        {"scores": np.full_like(vectors.scores, np.nan)},
-        {"scores": np.full_like(vectors.scores, 0.5)},
-        {"rows": arrays["rows"][:, :0]},
-        {"rows": arrays["rows"][:-1]},
-        {"rows": vectors.rows},
+        *({"text": np.frombuffer(text, np.uint8)} for text in (*texts, b"\xff" * 3)),
+        *({"scores": np.full_like(vectors.scores, number)} for number in (np.nan, 0.5)),
+        *({"rows": rows} for rows in (arrays["rows"][:, :0], arrays["rows"][:-1], vectors.rows)),
     ]
     for each in damaged:
         with pytest.raises(ModelError):
@@ -96,18 +88,17 @@ def test_projected_rows_are_exact_and_bounded():
     vectors = draw_pieces(rng)
     of_words, matrix = vectors.of(["haus", "tier", "x"]), rng.integers(-(2**31), 2**31, (5, 7), np.int32)
     for each in (matrix, matrix >> 16):
-        found = ProjectedVectors(vectors, each).rows(of_words)
-        for i, k in np.ndindex(found.shape):
-            whole = sum(int(a) * int(b) for a, b in zip(of_words[i], each[:, k], strict=True))
-            assert found[i, k] == max(-32767, min(32767, round(whole / 256)))
+        exact = of_words.astype(object) @ each.astype(object)
+        expected = [[max(-32767, min(32767, round(whole / 256))) for whole in row] for row in exact]
+        assert ProjectedVectors(vectors, each).rows(of_words).tolist() == expected
 
 
 def test_sentences_have_the_vectors_of_their_words():
-    vectors, given = draw_pieces(np.random.default_rng(2)), sentences(4)
+    vectors, given = draw_pieces(np.random.default_rng(2)), [*sentences(4), *sentences(1)]
     encoder = TokenEncoder.from_sentences(given, ["form", "pos"], 1, vectors=vectors)
     assert list(encoder.vocabularies) == ["form", "pos", "feat"]
-    tokens = [encoder.encode(sentence) for sentence in (*given, given[0])]
-    for sentence, own in zip((*given, given[0]), tokens, strict=True):
+    tokens = [encoder.encode(sentence) for sentence in given]
+    for sentence, own in zip(given, tokens, strict=True):
         assert own.vectors.tolist() == [[0] * 5, *vectors.of(sentence.forms).tolist()]
     for some in (tokens[:1], tokens):
         batch = join(some)
@@ -128,22 +119,11 @@ def test_axes_are_the_first_principal_components():
 
 def write_folder(path, pieces, rows, **changes):
     """Write what is read of an encoder: its tokenizer, the rows of its pieces, and its card."""
-    path.mkdir(parents=True, exist_ok=True)
-    vocabulary = [["<s>", 0.0], ["<unk>", 0.0], *([piece, -1.0 - math.sqrt(i) / 9] for i, piece in enumerate(pieces))]
-    settings = {
-        "version": "1.0",
-        "added_tokens": [{"id": 0, "content": "<s>", "special": True}, {"id": 1, "content": "<unk>", "special": True}],
-        "normalizer": {"type": "NFKC"},
-        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"},
-        "post_processor": {"type": "BertProcessing", "sep": ["<s>", 0], "cls": ["<s>", 0]},
-        "model": {"type": "Unigram", "unk_id": 1, "vocab": vocabulary},
-    }
+    settings = json.loads(encoders.unigram())
+    vocabulary = [[piece, -1.0 - math.sqrt(i) / 9] for i, piece in enumerate(pieces)]
+    settings["model"]["vocab"] = [*settings["model"]["vocab"][:4], *vocabulary]
+    encoders.write_folder(path, "unigram", {"embeddings.word_embeddings.weight": rows.astype(np.float32)})
     (path / "tokenizer.json").write_text(json.dumps(settings | changes), encoding="utf-8")
-    entry = {"dtype": "F32", "shape": list(rows.shape), "data_offsets": [0, rows.nbytes]}
-    header = json.dumps({"embeddings.word_embeddings.weight": entry}).encode()
-    content = len(header).to_bytes(8, "little") + header + rows.astype(np.float32).tobytes()
-    (path / "model.safetensors").write_bytes(content)
-    (path / "README.md").write_text("---\nlicense: mit\n---\n", encoding="utf-8")
     return path
 
 
@@ -152,7 +132,7 @@ PIECES = sorted({f"▁{a}" for a in LETTERS} | {a + b for a in LETTERS for b in 
 
 @pytest.fixture
 def folder(tmp_path):
-    rows = np.random.default_rng(4).normal(size=(len(PIECES) + 2, 8))
+    rows = np.random.default_rng(4).normal(size=(len(PIECES) + 4, 8))
     return write_folder(tmp_path / "data" / "encoders" / "tiny", PIECES, rows)
 
 
@@ -177,27 +157,27 @@ def test_pieces_are_those_of_the_tokenizer(folder):
 
     vectors, rng = read_piece_vectors(folder, ["haus", "яд", "1"]), np.random.default_rng(5)
     forms = ["".join(rng.choice(list(LETTERS + "2.яд?"), rng.integers(1, 9))) for _ in range(300)]
-    names = ["<s>", "<unk>", *PIECES]
+    names = [*"1234", *PIECES]
     [cut] = Pieces((folder / "tokenizer.json").read_text(encoding="utf-8")).cut([forms])
     ends = np.cumsum(cut.lengths)
     for vector, end, length in zip(vectors.of(forms), ends, cut.lengths, strict=True):
-        own = [names[i] for i in cut.ids[end - length : end] if i > 1]
+        own = [names[i] for i in cut.ids[end - length : end] if i > 3]
         rows = [vectors.rows[vectors.pieces.index(name)].astype(int) for name in own]
         assert vector.tolist() == (np.rint(np.mean(rows, axis=0)).tolist() if rows else [0] * 4)
 
 
 def test_other_folders_are_refused_in_a_line(folder, tmp_path):
-    rows = np.zeros((len(PIECES) + 2, 8))
+    rows = np.zeros((len(PIECES) + 4, 8))
     cases = [
-        ("infinite", {}, rows + np.inf, "not finite"),
-        ("few", {}, np.ones((3, 8)), r"shape \(3, 8\)"),
-        ("narrow", {}, np.ones((len(PIECES) + 2, 2)), "rows of the shape"),
-        ("word pieces", {"pre_tokenizer": {"type": "Whitespace"}}, rows, "not a unigram tokenizer"),
-        ("model", {"model": {"type": "Other", "vocab": []}}, rows, "of the kind 'Other'"),
+        ({}, rows + np.inf, "not finite"),
+        ({}, np.ones((3, 8)), r"shape \(3, 8\)"),
+        ({}, rows[:, :2], "rows of the shape"),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, rows, "not a unigram tokenizer"),
+        ({"model": {"type": "Other", "vocab": []}}, rows, "of the kind 'Other'"),
     ]
-    for name, changes, table, message in cases:
+    for changes, table, message in cases:
         with pytest.raises(FileError, match=message) as caught:
-            read_piece_vectors(write_folder(tmp_path / name, PIECES, table, **changes), ["haus"])
+            read_piece_vectors(write_folder(tmp_path / "other", PIECES, table, **changes), ["haus"])
         assert "\n" not in str(caught.value)
     for name in ("tokenizer.json", "model.safetensors"):
         other = write_folder(tmp_path / f"lacks {name}", PIECES, rows + 1.0)
@@ -209,56 +189,34 @@ def test_other_folders_are_refused_in_a_line(folder, tmp_path):
         read_piece_vectors(folder, ["haus"])
 
 
-SMALL = {"features.bits": 14, "pruner.bits": 14, "labeler.bits": 14, "pruner.folds": 0}
-SMALL |= {"segmenter.epochs": 0, "training.epochs": 1, "confidence.share": 0.2}
-SMALL |= {"network.epochs": 2, "network.size": 8, "tagger.epochs": 1, "tagger.restarts": 1, "tagger.network_epochs": 2}
-SMALL |= {"tagger.bits": 14, "tagger.folds": 2}
-
-
 @pytest.mark.parametrize("context", [0, 16])
 def test_a_model_knows_words_that_training_has_not_seen(context, folder, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    given = sentences(40)
-    config = Config().with_overrides(SMALL | {"features.vectors": "tiny", "network.context": context})
-    model = train(given, config)
+    model = train(sentences(40), with_vectors("tiny", **{"network.context": context}))
     saved = tmp_path / "a.nonproj"
     model.save(saved)
     (folder / "model.safetensors").unlink()
     assert main(["inspect", str(saved), "--card"]) == 0
     assert re.search(r"\| word vectors \| `tiny`, by \d+ pieces .* licence: mit \|", capsys.readouterr().out)
     parsers = [Parser(each, tags="all") for each in (Model.load(saved), model)]
-    heads = [[parser.parse(s).decoded.heads.tolist() for s in given[:5]] for parser in parsers]
+    heads = [[parser.parse(s).decoded.heads.tolist() for s in sentences(5)] for parser in parsers]
     assert heads[0] == heads[1]
     scores, known, tags = [], [], []
     for form in ("quorpu", "quarpa"):  # whose suffixes, prefixes and n-grams are all unknown
         sentence = from_words([(1, "Xx", "_", "N"), (2, form, "_", "V"), (3, "Yy", "_", "N")])
-        tokens = encoded(parsers[0], sentence)
-        known.append(tokens.vectors[2].tolist())
+        known.append(encoded(parsers[0], sentence).vectors[2].tolist())
         scores.append(scored(parsers[0], sentence)[1].tolist())
         tags.append(parsers[0].loaded.analyzer.tagger.network.layers([form]).hidden.tolist())
     assert known[0] != known[1] and scores[0] != scores[1] and tags[0] != tags[1]
-    with pytest.raises(ModelError, match="not those of the model"):
-        Parser(Model(config, model.vocabularies, model.templates, model.labels, *without_vectors(model)), tags="all")
-
-
-def without_vectors(model):
-    """The weights, history and components of a model, without the vectors by pieces."""
     weights = {name: array for name, array in model.weights.items() if not name.startswith("vectors.")}
-    return weights, model.meta, {name: each for name, each in model.components.items() if name != "vectors"}
+    components = {name: each for name, each in model.components.items() if name != "vectors"}
+    with pytest.raises(ModelError, match="not those of the model"):
+        Parser(dataclasses.replace(model, weights=weights, components=components), tags="all")
 
 
-def test_resumed_training_gives_the_same(folder, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    given, config = sentences(40), Config().with_overrides(SMALL | {"features.vectors": str(folder)})
-    checkpoint, model = tmp_path / "checkpoint", train(given, config)
-
-    with pytest.raises(KeyboardInterrupt):
-        train(given, config, run=RunOptions(checkpoint=checkpoint, progress=Interrupt("network 1")))
-    found = train(given, config, run=RunOptions(checkpoint=checkpoint, resume=True))
-    assert found.weights.keys() == model.weights.keys()
-    for name, array in model.weights.items():
-        np.testing.assert_array_equal(array, found.weights[name])
-    continued = train(given[:10], start=model)
+def test_a_continued_model_keeps_its_vectors(folder):
+    model = train(sentences(20), with_vectors(folder))
+    continued = train(sentences(10), start=model)
     assert continued.meta["vectors"] == model.meta["vectors"]
     np.testing.assert_array_equal(continued.weights["vectors.rows"], model.weights["vectors.rows"])
 

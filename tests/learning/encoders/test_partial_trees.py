@@ -6,12 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fine_tuning import SMALL, examples, learner_of
+from fine_tuning import SMALL, examples, heads_alone, learner_of, shares
 from naive_partial import log_likelihood, obeying
+from naive_trees import pairs_of
 
 torch = pytest.importorskip("torch")
-
-from staged import encoded  # noqa: E402
 
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.learning.encoders.losses import TAU, difference, head_loss, likely_arcs, tree_loss  # noqa: E402
@@ -24,12 +23,16 @@ PARTIAL = [-1, 2, -1, -1, 3]
 """The heads of a partial tree of four words."""
 
 
+def allowed_arcs(heads):
+    """The arcs that a tree with the given heads can have."""
+    n = len(heads)
+    return np.array([[h != m and heads[m] in (-1, h) or m == 0 < h for m in range(n)] for h in range(n)])
+
+
 def partial_example(seed):
     """Random scores of all arcs of four words, and the arcs that the tree with the heads `PARTIAL` can have."""
-    scores, allowed = np.random.default_rng(seed).normal(size=(5, 5)), ~np.eye(5, dtype=bool)
+    scores, allowed = np.random.default_rng(seed).normal(size=(5, 5)), allowed_arcs(PARTIAL)
     np.fill_diagonal(scores, -np.inf)
-    for m in (1, 4):
-        allowed[:, m] = np.arange(5) == PARTIAL[m]
     allowed[1, 3] = False  # forbidden, as by NotHead=
     return scores, allowed
 
@@ -51,17 +54,18 @@ def test_the_likelihood_of_given_heads_and_its_gradient(seed):
     np.testing.assert_allclose(of_arcs.grad.numpy(), p, atol=1e-5)
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_likelihood_of_partial_trees_and_its_gradient(seed, single_root):
-    """The likelihood is that of all trees that obey, by enumeration."""
+def test_the_likelihood_of_trees_and_its_gradient(seed, single_root, whole):
+    """The likelihood of a partial tree is that of all trees that obey, by enumeration; only one does if it is whole."""
     scores, allowed = partial_example(seed)
+    heads, forbidden, *rest = ([-1, 2, 0, 2, 3], []) if whole else (PARTIAL, [(1, 3)], allowed)
     obey, everything = (
-        log_likelihood(scores, obeying(4, given, forbidden, single_root))
-        for given, forbidden in ((PARTIAL, [(1, 3)]), ([-1] * 5, []))
+        log_likelihood(scores, obeying(4, *each, single_root)) for each in ((heads, forbidden), ([-1] * 5, []))
     )
     of_arcs = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
-    loss = tree_loss(of_arcs, np.array(PARTIAL), single_root, allowed)
+    loss = tree_loss(of_arcs, np.array(heads), single_root, *rest)
     loss.backward()
     assert loss.item() == pytest.approx(everything[0] - obey[0], abs=1e-5)
     np.testing.assert_allclose(of_arcs.grad.numpy(), everything[1] - obey[1], atol=1e-5)
@@ -72,25 +76,27 @@ def test_the_likelihood_of_partial_trees_and_its_gradient(seed, single_root):
 def test_the_hinge_loss_of_a_partial_tree_goes_down_towards_the_trees_that_obey(seed, name):
     """By enumeration; words without a given head have no costs."""
     of_arcs, allowed = partial_example(seed)
-    arcs = likely_arcs(of_arcs, np.array(PARTIAL), False, allowed)
-    assert {(2, 1), (3, 4)} <= set(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-    parts, heads, n_arcs = part_space(arcs, name), np.array(PARTIAL), len(arcs.head)
+    heads = np.array(PARTIAL)
+    arcs = likely_arcs(of_arcs, heads, False, allowed)
+    pairs = set(pairs_of(arcs))
+    assert {(2, 1), (3, 4)} <= pairs
+    parts, n_arcs = part_space(arcs, name), len(pairs)
     scores = np.random.default_rng(seed).normal(size=len(parts)).astype(np.float32)
-    delta, free = difference(parts, scores, heads, 1.5, allowed), difference(parts, scores, heads, 0.0, allowed)
-    augmented = scores.astype(np.float64)
-    given = heads[arcs.modifier] >= 0
+    delta, free = (difference(parts, scores, heads, margin, allowed) for margin in (1.5, 0.0))
+    augmented, given = scores.astype(np.float64), heads[arcs.modifier] >= 0
     augmented[:n_arcs] += np.where(given, np.where(arcs.head == heads[arcs.modifier], -0.75, 0.75), 0.0)
-    pairs = set(zip(arcs.head.tolist(), arcs.modifier.tolist(), strict=True))
-    trees = [
-        tree for tree in obeying(4, PARTIAL, [(1, 3)]) if all((int(tree[m]), m) in pairs for m in range(1, len(tree)))
-    ]
-    others = [tree for tree in obeying(4, [-1] * 5) if all((int(tree[m]), m) in pairs for m in range(1, len(tree)))]
-    marks = [tree_indicators(parts, np.array(tree, np.int32)) for tree in trees]
+    marks, others = (
+        [
+            tree_indicators(parts, np.array(tree, np.int32))
+            for tree in obeying(4, *what)
+            if all((int(tree[m]), m) in pairs for m in range(1, 5))
+        ]
+        for what in ((PARTIAL, [(1, 3)]), ([-1] * 5,))
+    )
+    assert 0 < len(marks) < len(others) and scores @ free >= -1e-5
     completed = completion_of(parts, allowed).relaxed(scores.astype(np.float64), TAU)
     assert scores @ completed >= max(scores @ each for each in marks) - 1e-5
-    best = max(augmented @ tree_indicators(parts, np.array(tree, np.int32)) for tree in others)
-    assert augmented @ (delta + completed) >= best - 1e-5
-    assert trees and len(trees) < len(others) and scores @ free >= -1e-5
+    assert augmented @ (delta + completed) >= max(augmented @ each for each in others) - 1e-5
     forced = scores + 100 * marks[0].astype(np.float32)
     assert not difference(parts, forced, heads, 1.5, allowed).any()
 
@@ -107,14 +113,7 @@ def test_an_encoder_learns_from_partial_trees(folder, sentences, caplog):
         parser = Parser(train(partial, Config().with_overrides(SMALL | options)))
     bare = sum(all(row[6] == "_" for row in sentence.rows) for sentence in partial)
     assert bare >= 12 and any(message.endswith(f"; {bare} sentences have no head") for message in caplog.messages)
-    alone = [encoded(parser, sentence).encoded.first_order()[:, 1:].argmax(axis=0) for sentence in sentences]
-    words = sum(map(len, sentences))
-    assert sum(int((heads == s.heads).sum()) for heads, s in zip(alone, sentences, strict=True)) >= 0.95 * words
-    found = [parse for _, parse in parser.parse_all(sentences)]
-    right = sum(
-        a == b for parse, s in zip(found, sentences, strict=True) for a, b in zip(parse.labels, s.labels, strict=True)
-    )
-    assert right >= 0.95 * words
+    assert heads_alone(parser, sentences) >= 0.95 and shares(parser, sentences)[1] >= 0.95
 
 
 def test_words_without_a_head_have_no_part_in_the_losses(folder):
@@ -123,18 +122,9 @@ def test_words_without_a_head_have_no_part_in_the_losses(folder):
     for module in (learner.bert, learner.heads):
         module.eval()
     text = examples(folder, [["den", "hund", "ser", "den", "kathund"]])[0]
-    whole = learner.losses([text])
-    heads, labels = text.heads.copy(), text.labels.copy()
-    heads[[2, 4]] = labels[[1, 3]] = -1
-    allowed = ~np.eye(6, dtype=bool)
-    for m in (1, 3, 5):
-        allowed[:, m] = np.arange(6) == heads[m]
-    partial = text._replace(heads=heads, labels=labels, allowed=allowed)
-    other = np.where(heads < 0, text.heads, -1)
-    reverse = ~np.eye(6, dtype=bool)
-    for m in (2, 4):
-        reverse[:, m] = np.arange(6) == other[m]
-    rest = text._replace(heads=other, labels=np.where(labels < 0, text.labels, -1), allowed=reverse)
-    of_both = [learner.losses([each]) for each in (partial, rest)]
+    whole, of_both, odd = learner.losses([text]), [], np.arange(6) % 2 == 1
+    for given in (odd, ~odd):
+        heads, labels = np.where(given, text.heads, -1), np.where(given[1:], text.labels, -1)
+        of_both.append(learner.losses([text._replace(heads=heads, labels=labels, allowed=allowed_arcs(heads))]))
     for name in ("heads", "labels"):
         assert sum(each[name].item() for each in of_both) == pytest.approx(whole[name].item(), rel=1e-5)

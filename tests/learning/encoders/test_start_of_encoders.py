@@ -50,20 +50,16 @@ def test_layers_for_other_labels_and_tags():
     of_tags = {"tag_in": np.ones(2), "tag_output": rng.normal(size=(before.n_units, 2)).astype(np.float32)}
     layers = TrainedLayers(heads, ["nsubj", "obj", "root"], of_tags, before)
     found = layers.for_labels(["root", "obj:x", "new"])
-    for name, axis in {
-        "label_product": 0,
-        "label_weight": 0,
-        "label_head_weight": 1,
-        "label_modifier_weight": 1,
-    }.items():
-        old, new = np.moveaxis(heads[name], axis, 0), np.moveaxis(found[name], axis, 0)
-        np.testing.assert_array_equal(new[:2], old[[2, 1]])
-        np.testing.assert_allclose(new[2], old.mean(axis=0))
+    for names, axis in (("product weight", 0), ("head_weight modifier_weight", 1)):
+        for name in (f"label_{each}" for each in names.split()):
+            old, new = np.moveaxis(heads[name], axis, 0), np.moveaxis(found[name], axis, 0)
+            np.testing.assert_array_equal(new[:2], old[[2, 1]])
+            np.testing.assert_allclose(new[2], old.mean(axis=0))
     assert found["arc_product"] is heads["arc_product"]
     rows, old = layers.for_tags(after)["tag_output"], of_tags["tag_output"]
     for name in (("upos", "NOUN"), ("upos", "VERB"), ("feature", "Case=Nom")):
         np.testing.assert_array_equal(rows[after.named[name]], old[before.named[name]])
-    assert not rows[after.named["feature", "Case=Gen"]].any() and not rows[after.named["upos", "X"]].any()
+    assert not rows[[after.named["feature", "Case=Gen"], after.named["upos", "X"]]].any()
 
 
 def test_what_was_learnt_is_where_fine_tuning_starts(folder, sentences, first, caplog):
@@ -107,9 +103,8 @@ def test_the_encoder_learns_from_related_treebanks_whose_heads_help(folder, sent
     assert set(learnt.tolist()) == set(numbers_of(sentence.forms for sentence in expected).tolist())
 
 
-def test_a_model_without_an_encoder_is_refused(sentences, tmp_path, capsys):
-    path, source = tmp_path / "plain.nonproj", tmp_path / "a.conll"
+def test_a_model_without_an_encoder_is_refused(model_of, tmp_path, capsys):
+    path, source = model_of("small"), tmp_path / "a.conll"
     source.write_text(treebank(10), encoding="utf-8")
-    train(sentences[:10], Config().with_overrides(SMALL)).save(path)
     assert main(["train", str(source), "-o", str(tmp_path / "b"), "--encoder", str(path)]) == 2
     assert f"{path}: a model without a pretrained encoder" in capsys.readouterr().err

@@ -14,17 +14,10 @@ from nonproj.scoring.encoders.architecture import Architecture, read_folder
 from nonproj.scoring.encoders.session import Encoder
 
 PIECES = len(json.loads(encoders.wordpiece())["model"]["vocab"])
-DISTILBERT = {
-    "attention.self.query": "attention.q_lin",
-    "attention.self.key": "attention.k_lin",
-    "attention.self.value": "attention.v_lin",
-    "attention.output.dense": "attention.out_lin",
-    "attention.output.LayerNorm": "sa_layer_norm",
-    "intermediate.dense": "ffn.lin1",
-    "output.dense": "ffn.lin2",
-    "output.LayerNorm": "output_layer_norm",
-    "encoder.": "transformer.",
-}
+DISTILBERT = {f"attention.self.{name}": f"attention.{name[0]}_lin" for name in ("query", "key", "value")}
+DISTILBERT |= {"attention.output.dense": "attention.out_lin", "attention.output.LayerNorm": "sa_layer_norm"}
+DISTILBERT |= {"intermediate.dense": "ffn.lin1", "output.dense": "ffn.lin2", "output.LayerNorm": "output_layer_norm"}
+DISTILBERT |= {"encoder.": "transformer."}
 WORDS, POSITIONS, TYPES = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
 
 
@@ -44,9 +37,7 @@ def test_sizes_and_licence(tmp_path):
     read = read_folder(encoders.write_folder(tmp_path))
     assert read.architecture == Architecture("bert", 2, 4, 32, 64, 24, PIECES, 1e-12)
     assert read.licence == "mit" and json.loads(read.tokenizer)["model"]["type"] == "WordPiece"
-    assert {name: array.shape for name, array in read.arrays.items()} == {
-        name: read.architecture.shape(name) for name in read.arrays
-    }
+    assert all(array.shape == read.architecture.shape(name) for name, array in read.arrays.items())
     (tmp_path / "README.md").write_text("license: none", encoding="utf-8")
     assert read_folder(tmp_path).licence == ""
 
@@ -109,7 +100,7 @@ def test_other_encoders_are_refused(tmp_path, changes, fault):
 
 
 def test_tensors_that_are_missing_or_of_another_shape_or_type(tmp_path):
-    weights = encoders.tensors(PIECES)
+    weights, folder = encoders.tensors(PIECES), encoders.write_folder(tmp_path, weights={})
     for name, array in weights.items():
         for changed, fault in (
             ({}, f"no tensor {name}, one with shape"),
@@ -117,22 +108,20 @@ def test_tensors_that_are_missing_or_of_another_shape_or_type(tmp_path):
             ({name: array.astype(np.int32)}, f"the tensor {name} has the shape .* and the type I32"),
             ({name: np.full_like(array, np.inf)}, f"the tensor {name} has values that are not finite"),
         ):
-            save_file({key: each for key, each in weights.items() if key != name} | changed, tmp_path / "weights")
-            folder = encoders.write_folder(tmp_path / "folder", weights={})
-            (tmp_path / "weights").rename(folder / "model.safetensors")
+            others = {key: each for key, each in weights.items() if key != name}
+            save_file(others | changed, folder / "model.safetensors")
             with pytest.raises(ModelError, match=rf"model\.safetensors: {fault}"):
                 read_folder(folder)
 
 
-def test_sizes_of_config_are_compared_before_memory_is_asked_for(tmp_path):
-    largest = {"num_hidden_layers": 100, "hidden_size": 20_000, "intermediate_size": 100_000}
-    for settings in (
-        encoders.config(10_000_000, hidden_size=4000),
-        encoders.config(PIECES, **largest),
-        encoders.config(PIECES, hidden_size=64),
-    ):
-        with pytest.raises(ModelError, match=r"model\.safetensors: \d+ bytes, too few for \d+ weights of config\.json"):
-            read_folder(encoders.write_folder(tmp_path, settings=settings))
+LARGEST = {"num_hidden_layers": 100, "hidden_size": 20_000, "intermediate_size": 100_000}
+
+
+@pytest.mark.parametrize("sizes", [{"vocab_size": 10**7, "hidden_size": 4000}, LARGEST, {"hidden_size": 64}])
+def test_sizes_of_config_are_compared_before_memory_is_asked_for(tmp_path, sizes):
+    folder = encoders.write_folder(tmp_path, settings=encoders.config(PIECES, **sizes))
+    with pytest.raises(ModelError, match=r"model\.safetensors: \d+ bytes, too few for \d+ weights of config\.json"):
+        read_folder(folder)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])

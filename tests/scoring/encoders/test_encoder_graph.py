@@ -24,21 +24,20 @@ def test_graphs_are_sound(tmp_path, quantised):
     data, matrices = write_graph(architecture, arrays)
     model = onnx.ModelProto()
     model.ParseFromString(data)
+    graph = model.graph
     assert model.SerializeToString() == data, "there is no field that onnx does not know"
     assert {(each.domain, each.version) for each in model.opset_import} == {("", 17), ("com.microsoft", 1)}
-    given = {each.name for each in model.graph.initializer if each.data_location == onnx.TensorProto.EXTERNAL}
+    given = {each.name for each in graph.initializer if each.data_location == onnx.TensorProto.EXTERNAL}
+    described = {each.name: tuple(each.dims) for each in graph.initializer}
     assert given == set(matrices) and len(given) == 12
-    described = {each.name: tuple(each.dims) for each in model.graph.initializer}
     assert all(described[name] == matrix.shape for name, matrix in matrices.items())
     known = {INPUT, *described}
-    assert len(known) == 1 + len(model.graph.initializer)
-    for node in model.graph.node:
+    assert len(known) == 1 + len(graph.initializer)
+    for node in graph.node:
         assert set(node.input) - {""} <= known and not set(node.output) & known
         known |= set(node.output)
-    assert OUTPUT in known
-    assert known == {OUTPUT, *itertools.chain(*(node.input for node in model.graph.node))} - {""}
-    assert [each.name for each in model.graph.input] == [INPUT]
-    assert [each.name for each in model.graph.output] == [OUTPUT]
+    assert known == {OUTPUT, *itertools.chain(*(node.input for node in graph.node))} - {""}
+    assert [[each.name for each in side] for side in (graph.input, graph.output)] == [[INPUT], [OUTPUT]]
 
 
 def test_float_graphs_pass_the_checker_of_onnx(tmp_path):
@@ -67,10 +66,5 @@ def test_quantised_arrays_are_a_quarter(tmp_path):
     _, arrays, _, _ = read_folder(encoders.write_folder(tmp_path))
     small = quantise(arrays)
     before, after = (sum(array.nbytes for array in each.values()) for each in (arrays, small))
-    assert after < 0.36 * before and set(ARRAYS) - set(small) == {
-        "words",
-        "attention",
-        "attention_output",
-        "inner",
-        "outer",
-    }
+    assert after < 0.36 * before
+    assert set(ARRAYS) - set(small) == {"words", "attention", "attention_output", "inner", "outer"}

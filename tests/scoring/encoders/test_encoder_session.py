@@ -1,10 +1,9 @@
-"""Vectors of words against the encoder's definition; what they do not depend on; states and their faults."""
+"""Vectors of words against the encoder's definition; windows; what they do not depend on; states and their faults."""
 
 from __future__ import annotations
 
 import json
 import multiprocessing
-import pickle
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ import naive_bert
 import naive_windows
 import numpy as np
 import pytest
+from instances import seeds
 
 from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.linear.state import load
@@ -21,9 +21,12 @@ from nonproj.model import container
 from nonproj.scoring.encoders.architecture import read_folder
 from nonproj.scoring.encoders.quantisation import WORDS, embeddings_of, floats_of, four_bits, quantise
 from nonproj.scoring.encoders.session import Encoder
+from nonproj.scoring.encoders.windows import windows
 
 KINDS = [(False, False), (True, False), (True, True)]
 """Matrices of 32 and of eight bits, and embeddings of four bits beside the latter."""
+
+SCALES = "attention_scale attention_output_scale inner_scale"
 
 
 @pytest.fixture(scope="module", params=["wordpiece", "unigram"])
@@ -44,28 +47,25 @@ def make(folder, rounded=False, mix=None, halves=False):
         rng = np.random.default_rng(1)
         integers, scale = rng.integers(-8, 8, arrays["words"].shape), np.float16([[0.013], [0.25]])
         arrays["words"] = (integers * scale[rng.integers(0, 2, len(integers))]).astype(np.float32)
-    arrays = quantise(arrays) if rounded else arrays
-    if mix is not None:
-        arrays = {**arrays, "mix": np.array(mix, np.float32)}
-    return Encoder(read.architecture, arrays, read.tokenizer)
+    more = {} if mix is None else {"mix": np.array(mix, np.float32)}
+    return Encoder(read.architecture, (quantise(arrays) if rounded else arrays) | more, read.tokenizer)
 
 
 def expected(encoder, twin, words, mix=(0, 0, 1)):
     """The vectors of a sentence, from the definitions of encoder and windows."""
-    cut, limit = encoder.pieces.cut([words])[0], encoder.limit
+    cut, limit, special = encoder.pieces.cut([words])[0], encoder.limit, encoder.pieces.special
     ends = np.cumsum(cut.lengths)
     parts = [cut.ids[end - size : end][:limit].tolist() for end, size in zip(ends, cut.lengths, strict=True)]
     found, owners = naive_windows.windows([len(part) for part in parts], limit)
-    rows = []
+    root, rows = None, {}
     for number, (start, end) in enumerate(found):
-        pieces = [encoder.pieces.special.first, *sum(parts[start:end], []), encoder.pieces.special.last]
+        pieces = [special.first, *sum(parts[start:end], []), special.last]
         states = sum(share * each for share, each in zip(mix, twin.all_states(pieces), strict=True))
-        rows += [states[0]] * (number == 0)
-        for word in range(start, end):
-            if owners[word] == number:
-                begin = 1 + sum(len(part) for part in parts[start:word])
-                rows.append((word, states[begin : begin + len(parts[word])].mean(axis=0)))
-    return np.array([rows[0], *(row for _, row in sorted(rows[1:], key=lambda pair: pair[0]))])
+        root = states[0] if number == 0 else root
+        for word in (word for word in range(start, end) if owners[word] == number):
+            begin = 1 + sum(len(part) for part in parts[start:word])
+            rows[word] = states[begin : begin + len(parts[word])].mean(axis=0)
+    return np.array([root, *(rows[word] for word in range(len(parts)))])
 
 
 def test_vectors_follow_the_definition(folder):
@@ -120,35 +120,62 @@ def test_vectors_do_not_depend_on_batch_order_and_threads(small, rounded):
     alone = [encoder.vectors([words])[0] for words in encoders.SENTENCES]
     for threads in (1, 2, 3):
         order = source.sample(range(len(alone)), len(alone)) * 2
-        batch = [encoders.SENTENCES[i] for i in order]
         with ThreadPoolExecutor(threads) as pool:
-            for found in pool.map(make(small, rounded).vectors, [batch] * threads):
+            batches = [[encoders.SENTENCES[i] for i in order]] * threads
+            for found in pool.map(make(small, rounded).vectors, batches):
                 assert all(np.array_equal(each, alone[i]) for i, each in zip(order, found, strict=True))
 
 
 def test_processes_compute_the_same(small):
-    """With the session of the process that forked them, or a pickled encoder."""
-    encoder = make(small, rounded=True)
+    """With a pickled encoder, or the session of the process that forked them."""
+    encoder, context = make(small, rounded=True), multiprocessing.get_context("fork")
     wanted = encoder.vectors(encoders.SENTENCES)
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        found = pool.apply(encoder.vectors, [encoders.SENTENCES])
-    assert all(map(np.array_equal, found, wanted))
-    queue = multiprocessing.get_context("fork").SimpleQueue()
-    process = multiprocessing.get_context("fork").Process(target=lambda: queue.put(encoder.vectors(encoders.SENTENCES)))
+    with context.Pool(1) as pool:
+        assert all(map(np.array_equal, pool.apply(encoder.vectors, [encoders.SENTENCES]), wanted))
+    queue = context.SimpleQueue()
+    process = context.Process(target=lambda: queue.put(encoder.vectors(encoders.SENTENCES)))
     process.start()
-    found = queue.get()
+    assert all(map(np.array_equal, queue.get(), wanted))
     process.join(30)
-    assert process.exitcode == 0 and all(map(np.array_equal, found, wanted))
-    assert all(map(np.array_equal, pickle.loads(pickle.dumps(encoder)).vectors(encoders.SENTENCES), wanted))
+    assert process.exitcode == 0
 
 
 @pytest.mark.parametrize(("rounded", "halves"), KINDS)
 def test_states_keep_everything(small, tmp_path, rounded, halves):
+    """Also if arrays are read-only, as those of a model that several processes map."""
     encoder = make(small, rounded, (0.1, 0.2, 0.7), halves)
     container.write(tmp_path / "model", *encoder.state())
-    again = load(Encoder, container.read(tmp_path / "model"))
-    wanted, found = encoder.vectors(encoders.SENTENCES), again.vectors(encoders.SENTENCES)
-    assert again.architecture == encoder.architecture and all(map(np.array_equal, found, wanted))
+    values, arrays = container.read(tmp_path / "model")
+    for array in arrays.values():
+        array.flags.writeable = False
+    again = load(Encoder, (values, arrays))
+    assert again.architecture == encoder.architecture
+    assert all(map(np.array_equal, again.vectors(encoders.SENTENCES), encoder.vectors(encoders.SENTENCES)))
+
+
+# Windows of long sentences
+
+
+@pytest.mark.parametrize("seed", seeds(200))
+def test_windows_follow_the_definition(seed):
+    random = np.random.default_rng(seed)
+    limit = int(random.integers(1, 40))
+    lengths = random.integers(1, min(limit, random.integers(1, 41)) + 1, random.integers(0, 60))
+    start, end, owner = (each.tolist() for each in windows(lengths, limit))
+    assert (list(zip(start, end, strict=True)), owner) == naive_windows.windows(lengths.tolist(), limit)
+
+
+@pytest.mark.parametrize("seed", seeds(50))
+def test_windows_cover_a_sentence(seed):
+    random = np.random.default_rng(seed)
+    lengths = random.integers(1, 11, 300)
+    start, end, owner = windows(lengths, 100)
+    assert start[0] == 0 and end[-1] == 300
+    assert (np.diff(start) > 0).all() and (np.diff(end) > 0).all() and (start[1:] <= end[:-1]).all()
+    assert all(lengths[first:last].sum() <= 100 for first, last in zip(start, end, strict=True))
+    assert ((start[owner] <= np.arange(300)) & (np.arange(300) < end[owner])).all() and (np.diff(owner) >= 0).all()
+    context = [lengths[start[owner[i]] : i].sum() for i in range(20, 280)]
+    assert min(context) >= 5, "words have at least an eighth of a window, less a word, before them"
 
 
 # States that are damaged or a stranger's
@@ -184,18 +211,19 @@ def test_blocks_of_zeros_and_of_one_size_have_four_bits():
 
 
 @pytest.mark.parametrize(
-    ("name", "changed", "fault"),
+    ("names", "change", "fault"),
     [
         ("words_half_scale", lambda scale: np.concatenate([scale, scale], axis=1), "is for 2 blocks of 32"),
         ("words_half_scale", lambda scale: np.full_like(scale, 31 << 10), "values that are not finite"),
         ("words_halves", lambda halves: halves[:, :8], r"is for 1 blocks of 32"),
         ("words_halves", lambda halves: halves[1:], "half_blocks|shape"),
+        *((SCALES, lambda scale, n=n: np.repeat(scale, n, axis=-1), r"is for \d+ blocks, 1 are") for n in (3, 32)),
     ],
 )
-def test_faulty_embeddings_of_four_bits_are_refused(small, name, changed, fault):
+def test_blocks_of_other_sizes_and_numbers_are_refused(small, names, change, fault):
     values, arrays = make(small, rounded=True, halves=True).state()
     with pytest.raises(ModelError, match=fault):
-        load(Encoder, (values, arrays | {name: changed(arrays[name])}))
+        load(Encoder, (values, arrays | {name: change(arrays[name]) for name in names.split()}))
 
 
 def test_two_kinds_of_matrices_are_refused(small):
@@ -208,29 +236,23 @@ def test_two_kinds_of_matrices_are_refused(small):
 
 
 @pytest.mark.parametrize(("rounded", "halves"), KINDS)
-def test_states_without_an_array_or_value_are_refused(small, rounded, halves):
+def test_states_without_a_value_or_with_other_arrays_are_refused(small, rounded, halves):
     values, arrays = make(small, rounded, halves=halves).state()
-    for name in arrays:
-        with pytest.raises(
-            ModelError, match=f"the component 'encoder' has no array '({name}|inner|words)|several kinds"
-        ):
-            load(Encoder, (values, {key: array for key, array in arrays.items() if key != name}))
     for name in values:
         with pytest.raises(ModelError, match=f"has no '{name}' of type"):
             load(Encoder, ({key: value for key, value in values.items() if key != name}, arrays))
-
-
-@pytest.mark.parametrize(("rounded", "halves"), KINDS)
-def test_arrays_of_other_shapes_and_types_are_refused(small, rounded, halves):
-    values, arrays = make(small, rounded, halves=halves).state()
     for name, array in arrays.items():
+        others = {key: each for key, each in arrays.items() if key != name}
+        fault = f"the component 'encoder' has no array '({name}|inner|words)|several kinds"
+        with pytest.raises(ModelError, match=fault):
+            load(Encoder, (values, others))
         changed = [array[..., None], array.astype(np.float64)]
         if name != "tokenizer":
             changed += [array[:-1], array[:0]]
             changed += [np.concatenate([array, array], axis=axis) for axis in range(array.ndim)]
         for each in changed:
             with pytest.raises(ModelError):
-                load(Encoder, (values, arrays | {name: each}))
+                load(Encoder, (values, others | {name: each}))
 
 
 @pytest.mark.parametrize(
@@ -257,12 +279,11 @@ def test_impossible_sizes_are_refused(small, changes, fault):
 
 def test_values_that_are_not_finite_are_refused(small):
     values, arrays = make(small, rounded=True).state()
-    for name, array in arrays.items():
-        if array.dtype == np.float32:
-            wrong = array.copy()
-            wrong.flat[-1] = np.nan
-            with pytest.raises(ModelError, match=f"the encoder's array '{name}' has values that are not finite"):
-                load(Encoder, (values, arrays | {name: wrong}))
+    for name in (name for name, array in arrays.items() if array.dtype == np.float32):
+        wrong = arrays[name].copy()
+        wrong.flat[-1] = np.nan
+        with pytest.raises(ModelError, match=f"the encoder's array '{name}' has values that are not finite"):
+            load(Encoder, (values, arrays | {name: wrong}))
     huge = arrays | {"outer_norm": np.full_like(arrays["outer_norm"], 3e38)}
     with pytest.raises(ModelError, match="its vectors are not finite"):
         load(Encoder, (values, huge)).vectors([["dog"]])
@@ -280,38 +301,16 @@ def test_changed_states_are_refused_or_give_vectors(small, rounded):
         data[source.integers(0, data.size, 20)] = source.integers(0, 256, 20)
         try:
             found = load(Encoder, (values, arrays | {name: changed})).vectors(encoders.SENTENCES)
+            assert all(np.isfinite(each).all() for each in found)
         except ModelError as error:
             refused += 1
             assert "\n" not in str(error)
-        else:
-            assert all(np.isfinite(each).all() for each in found)
     assert 0 < refused < 100
-
-
-def test_arrays_may_be_read_only(small):
-    """As those of a model that several processes map."""
-    for encoder in (make(small), make(small, rounded=True)):
-        values, arrays = encoder.state()
-        frozen = {name: array.copy() for name, array in arrays.items()}
-        for array in frozen.values():
-            array.flags.writeable = False
-        found = load(Encoder, (values, frozen)).vectors(encoders.SENTENCES)
-        assert all(map(np.array_equal, found, encoder.vectors(encoders.SENTENCES)))
-
-
-def test_scales_for_blocks_of_other_sizes_are_refused(small):
-    values, arrays = make(small, rounded=True).state()
-    names = ("attention_scale", "attention_output_scale", "inner_scale")
-    for repeats in (3, 32):
-        wrong = {name: np.repeat(arrays[name], repeats, axis=-1) for name in names}
-        with pytest.raises(ModelError, match=r"is for \d+ blocks, 1 are expected"):
-            load(Encoder, (values, arrays | wrong))
 
 
 def test_tokenizers_that_are_none_are_refused(small):
     values, arrays = make(small).state()
-    text = arrays["tokenizer"].tobytes().decode()
-    more = json.loads(text)
+    more = json.loads(arrays["tokenizer"].tobytes())
     more["model"]["vocab"] |= {"x": values["pieces"]}
     for changed, fault in (
         (b"\xff", "the tokenizer of the encoder is not UTF-8"),
@@ -324,13 +323,12 @@ def test_tokenizers_that_are_none_are_refused(small):
 
 def test_missing_packages_are_named(small, monkeypatch):
     encoder = make(small)
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    with pytest.raises(DependencyError) as caught:
-        encoder.vectors([["dog"]])
-    assert str(caught.value) == needs("encoders need", "onnxruntime", "encoder")
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(DependencyError, match=r"the package tokenizers; run: pip install .*\[encoder\]'"):
-        load(Encoder, encoder.state())
-    monkeypatch.setitem(sys.modules, "safetensors", None)
-    with pytest.raises(DependencyError, match=r"the package safetensors; run: pip install .*\[encoder\]'"):
-        read_folder(small)
+    for package, use in (
+        ("onnxruntime", lambda: encoder.vectors([["dog"]])),
+        ("tokenizers", lambda: load(Encoder, encoder.state())),
+        ("safetensors", lambda: read_folder(small)),
+    ):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(DependencyError) as caught:
+            use()
+        assert str(caught.value) == needs("encoders need", package, "encoder")

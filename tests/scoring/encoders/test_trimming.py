@@ -67,8 +67,7 @@ def test_the_smaller_tokenizer_works_elsewhere(name):
     text = encoders.TOKENIZERS[name]()
     small, kept = trim(text, used(text, TREEBANK), 0)
     whole, trimmed = Tokenizer.from_str(text), Tokenizer.from_str(small)
-    for words in TREEBANK:
-        sentence = " ".join(words)
+    for sentence in map(" ".join, TREEBANK):
         assert kept[trimmed.encode(sentence).ids].tolist() == whole.encode(sentence).ids
     assert trimmed.get_vocab_size() == len(kept)
 
@@ -79,32 +78,16 @@ def test_byte_pairs_stay_whole():
     assert small == text and kept.tolist() == list(range(len(json.loads(text)["model"]["vocab"])))
 
 
-def without_special_tokens(settings):
-    """Special pieces are named, but not listed."""
-    del settings["post_processor"]["special_tokens"]
+NAMES = "the post-processor of the tokenizer names pieces that it does not have"
 
 
-def other_tokens(settings):
-    """A list of pieces is a number."""
-    settings["post_processor"]["special_tokens"]["[CLS]"]["tokens"] = 1
-
-
-def half_a_character(settings):
-    """A name that no file can have, in JSON's notation."""
-    settings["post_processor"]["\ud800"] = "x"
-
-
-def more_pieces(settings):
-    """A vocabulary that is larger than the encoder's."""
-    settings["model"]["vocab"]["more"] = len(settings["model"]["vocab"])
-
-
-REFUSED = {
-    without_special_tokens: "the post-processor of the tokenizer names pieces that it does not have",
-    other_tokens: "the post-processor of the tokenizer names pieces that it does not have",
-    half_a_character: "the tokenizer has half of a character",
-    more_pieces: "the tokenizer has [0-9]+ pieces, the encoder [0-9]+",
-}
+def write_changed(folder, change):
+    """Write an encoder whose tokenizer is changed."""
+    settings = json.loads(encoders.wordpiece())
+    change(settings)
+    encoders.write_folder(folder)
+    (folder / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
+    return read_folder(folder)
 
 
 def test_all_pieces_are_kept_where_texts_have_more_than_the_limit(tmp_path):
@@ -114,20 +97,20 @@ def test_all_pieces_are_kept_where_texts_have_more_than_the_limit(tmp_path):
     assert trimmed(folder, TREEBANK).architecture.pieces < folder.architecture.pieces
 
 
-@pytest.mark.parametrize("change", REFUSED)
-def test_a_folder_with_another_tokenizer_is_refused(change, tmp_path):
-    folder = encoders.write_folder(tmp_path / "encoder")
-    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    change(settings)
-    (folder / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
-    with pytest.raises(ModelError, match=REFUSED[change]):
-        trimmed(read_folder(folder), TREEBANK)
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda settings: settings["post_processor"].pop("special_tokens"), NAMES),
+        (lambda settings: settings["post_processor"]["special_tokens"]["[CLS]"].update(tokens=1), NAMES),
+        (lambda settings: settings["post_processor"].update({"\ud800": "x"}), "the tokenizer has half of a character"),
+        (lambda settings: settings["model"]["vocab"].update(more=26), "the tokenizer has [0-9]+ pieces, the encoder"),
+    ],
+)
+def test_a_folder_with_another_tokenizer_is_refused(change, fault, tmp_path):
+    with pytest.raises(ModelError, match=fault):
+        trimmed(write_changed(tmp_path, change), TREEBANK)
 
 
 def test_a_tokenizer_needs_no_added_pieces(tmp_path):
-    folder = encoders.write_folder(tmp_path / "encoder")
-    settings = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-    del settings["added_tokens"]
-    (folder / "tokenizer.json").write_text(json.dumps(settings), encoding="utf-8")
-    found = trimmed(read_folder(folder), TREEBANK).vectors(TREEBANK)
+    found = trimmed(write_changed(tmp_path, lambda settings: settings.pop("added_tokens")), TREEBANK).vectors(TREEBANK)
     assert [len(each) for each in found] == [6, 4]
