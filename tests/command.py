@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -169,6 +170,14 @@ def _state(path: Path) -> list[str]:
         state = path.read_text().rpartition(") ")[2].split()
         return state if state[0] != "Z" else []
     return []
+
+
+class Terminal(io.StringIO):
+    """A text that is shown on a terminal."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
 
 
 def die_once(marker: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import tqdm
-from command import run_copy
+from command import Terminal, run_copy
 from instances import seeds
 from toy import treebank
 
@@ -286,10 +285,6 @@ def test_long_arguments_make_short_messages(capsys):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, pack):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     text, steps = pack(Path("t").read_bytes() * len(seeds(400))), []
     Path("long").write_bytes(text)
 

@@ -75,14 +75,6 @@ def test_the_k_best_trees_are_records_with_their_ranks(folder, tmp_path):
     assert all(rank in (1, before + 1) for before, rank in itertools.pairwise(ranks))
 
 
-def test_mistakes_are_one_line(folder, tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        parse(folder, tmp_path / "out", "--format", "xml")
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and "unknown --format 'xml'; known: conllu, jsonl, parquet" in error
-    assert error.count("\n") == 1 and not (tmp_path / "out").exists()
-
-
 def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert parse(folder, tmp_path / "out.parquet") == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, heed, processor_seconds, run, start, wait_for_work, wait_until
+from command import ROOT, SMALL, heed, processor_seconds, start, wait_for_work, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -27,13 +28,9 @@ ENDS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, toy_folder) -> Path:
     """A folder with a treebank, a model trained on it, and a sentence that takes long."""
-    folder = tmp_path_factory.mktemp("signals")
-    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
-    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
-    first = run("parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "--no-exact")  # compiles
-    assert first.returncode == 0
+    folder = shutil.copytree(toy_folder, tmp_path_factory.mktemp("signals"), dirs_exist_ok=True)
     words = [line.split("\t") for line in treebank(2000).splitlines() if line][:3000]
     lines = ["\t".join([str(i), *word[1:6], str(i - 1), *word[7:]]) for i, word in enumerate(words, 1)]
     (folder / "one-sentence.conll").write_text("\n".join(lines) + "\n\n", encoding="utf-8")

@@ -7,6 +7,7 @@ import logging
 import re
 
 import pytest
+from command import Terminal
 from toy import QUICK, treebank
 
 from nonproj.cli.main import main
@@ -17,14 +18,6 @@ from nonproj.options.config import Config
 SMALL = [f"--set={name}={value}" for name, value in QUICK.items()]
 SMALL += ["--set=features.bits=16", "--set=pruner.bits=16", "--set=labeler.bits=16", "--epochs=1", "--parts=arc"]
 COMPONENTS = ["segmenter", "tagger", "pruner", "labeler", "network", "parser"]
-
-
-class Terminal(io.StringIO):
-    """Text that is shown on a terminal."""
-
-    def isatty(self):
-        """Return True."""
-        return True
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import pickle
-import subprocess
 import sys
 import unicodedata
 from pathlib import Path
@@ -341,18 +340,3 @@ def test_load_changes_decoding_options(path, nlp):
         assert (segmenter.tree_scores is not None) == decided
     copy = pickle.loads(pickle.dumps(nlp))
     assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
-
-
-@pytest.mark.parametrize(
-    ("code", "heavy"),
-    [
-        ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
-        ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
-    ],
-)
-def test_importing_nonproj_imports_what_is_needed(code, heavy):
-    program = (
-        f"import sys\n{code}\nfound = set({heavy.split()}) & set(sys.modules)\nsys.exit(str(found) if found else 0)"
-    )
-    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr

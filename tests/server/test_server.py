@@ -8,8 +8,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -342,16 +340,3 @@ def test_errors_of_the_command_are_one_line(path, tmp_path):
             assert result.returncode == 2
             assert message in result.stderr
             assert result.stderr.count("\n") == 1
-
-
-def test_other_commands_import_nothing_of_it(path, tmp_path):
-    (tmp_path / "in.conllu").write_text(TEXT, encoding="utf-8")
-    code = f"""
-import sys
-from nonproj.cli.main import main
-main(["parse", {str(path)!r}, "in.conllu", "-o", "out"])
-found = {{"starlette", "uvicorn", "asyncio", "spacy", "pandas", "nonproj.server"}} & set(sys.modules)
-sys.exit(str(found) if found else 0)
-"""
-    result = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
