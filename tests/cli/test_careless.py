@@ -1,7 +1,5 @@
 """Commands that are nearly right: each works, or says in one line what would be right."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line: order of arguments, long input, checkpoints, invalid weights."""
 
-from __future__ import annotations
-
 import argparse
 import gc
 import itertools

@@ -1,7 +1,5 @@
 """``nonproj parse`` to lines of JSON and to Parquet: what they contain is what the CoNLL output contains."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A user's lexicon on the command line, in Python, in a server, and in a model that was trained with it."""
 
-from __future__ import annotations
-
 import functools
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``nonproj package`` and ``nonproj models``, and commands given the name of an installed model."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

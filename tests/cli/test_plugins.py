@@ -1,7 +1,5 @@
 """Commands of other distributions, found by their entry points if asked for; imports of the program at its start."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import subprocess

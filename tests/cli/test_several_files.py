@@ -1,7 +1,5 @@
 """``nonproj parse MODEL FILES... -o FOLDER``."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """A terminal shows control characters and changes of direction of a file; files and pipes get them unchanged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

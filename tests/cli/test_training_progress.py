@@ -1,7 +1,5 @@
 """Progress and log of ``nonproj train``."""
 
-from __future__ import annotations
-
 import io
 import logging
 import re

@@ -1,7 +1,5 @@
 """The record of a treebank in a model: name, licence and language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -58,21 +56,14 @@ def test_training_records_what_a_folder_of_universal_dependencies_says(tmp_path,
 
 
 def test_licences(tmp_path):
-    """A line in the part for programs, not in other parts."""
-    for readme, expected in (
-        (None, None),
-        ("# My data\nLicense: MIT\n", None),
-        ("License: of the scripts\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
+    """A line in the part for programs, not in other parts; or the address of a licence of Creative Commons."""
+    for name, text, expected in (
+        ("README.md", "# My data\nLicense: MIT\n", None),
+        ("LICENSE.txt", "http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter", "CC BY-NC-SA 2.5"),
+        ("README.md", "License: no\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
     ):
-        if readme:
-            (tmp_path / "README.md").write_text(readme, encoding="utf-8")
+        (tmp_path / name).write_text(text, encoding="utf-8")
         assert licence_beside(str(tmp_path / "train.conllu")) == expected
-
-
-def test_a_creative_commons_licence_is_known_by_its_address(tmp_path):
-    text = "http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter"
-    (tmp_path / "LICENSE.txt").write_text(text, encoding="utf-8")
-    assert licence_beside(str(tmp_path / "train.conllu")) == "CC BY-NC-SA 2.5"
 
 
 def test_an_unknown_treebank_has_no_licence(tmp_path):

@@ -1,7 +1,5 @@
 """The parser as a scikit-learn estimator."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import io

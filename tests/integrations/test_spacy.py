@@ -1,7 +1,5 @@
 """The spaCy component, with the real library."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The component in spaCy's conventions: evaluation, labels, tags, and messages of `add_pipe`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The folder of compiled code: numba executes its contents, so nobody else may write to it."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
@@ -20,17 +18,16 @@ def shared(tmp_path, monkeypatch, caplog) -> Path:
     """The folder that is used where the user's own cannot be; it does not exist yet."""
     caplog.set_level("WARNING", "nonproj")  # other tests may have run quiet commands
     (tmp_path / "file").touch()
-    (tmp_path / "tmp").mkdir(mode=0o700)
+    temporary = tmp_path / "above" / "tmp"
+    temporary.mkdir(mode=0o700, parents=True)
     monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    return tmp_path / "tmp" / f"nonproj-{os.geteuid()}"
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return temporary / f"nonproj-{os.geteuid()}"
 
 
 def assert_private(folder: Path) -> None:
     found = os.lstat(folder)
-    assert stat.S_ISDIR(found.st_mode)
-    assert stat.S_IMODE(found.st_mode) == 0o700
-    assert found.st_uid == os.geteuid()
+    assert (found.st_mode, found.st_uid) == (stat.S_IFDIR | 0o700, os.geteuid())
 
 
 def assert_avoided(shared: Path, caplog) -> None:
@@ -40,12 +37,6 @@ def assert_avoided(shared: Path, caplog) -> None:
     assert shared not in (folder, *folder.parents)
     assert folder.parent == shared.parent
     assert [record.getMessage().split(",")[0] for record in caplog.records] == [f"others can write to {shared}"]
-
-
-def test_the_user_s_folder_is_used_where_it_can_be_written_to(tmp_path, monkeypatch):
-    monkeypatch.delenv("NONPROJ_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_folder() == tmp_path / "nonproj" / source_digest()
 
 
 def test_elsewhere_it_is_made_for_this_user_alone_whatever_the_mask(shared, caplog):
@@ -60,31 +51,19 @@ def test_elsewhere_it_is_made_for_this_user_alone_whatever_the_mask(shared, capl
     assert not caplog.records
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o770, 0o755, 0o2777])
-def test_a_folder_that_others_can_open_is_not_used(mode, shared, caplog):
-    (shared / source_digest()).mkdir(parents=True)
-    shared.chmod(mode)
+@pytest.mark.parametrize("planted", [0o777, 0o770, 0o755, 0o2777, "within", "link", "broken link", "file"])
+def test_what_others_can_open_or_have_put_there_is_not_used(planted, shared, caplog):
+    (shared.parent / "elsewhere").mkdir(mode=0o700)
+    if planted == "file":
+        shared.touch()
+    elif planted in ("link", "broken link"):
+        shared.symlink_to("elsewhere" if planted == "link" else "missing")
+    else:
+        (shared / source_digest()).mkdir(parents=True)
+        shared.chmod(0o700 if planted == "within" else planted)
+        (shared / source_digest()).chmod(0o777 if planted == "within" else 0o700)
     assert_avoided(shared, caplog)
-
-
-def test_a_folder_within_that_others_can_open_is_not_used(shared, caplog):
-    shared.mkdir(mode=0o700)
-    (shared / source_digest()).mkdir()
-    (shared / source_digest()).chmod(0o777)
-    assert_avoided(shared, caplog)
-
-
-@pytest.mark.parametrize("target", ["planted", "missing"])
-def test_a_link_is_not_followed(target, shared, tmp_path, caplog):
-    (tmp_path / "planted").mkdir(mode=0o700)
-    shared.symlink_to(tmp_path / target)
-    assert_avoided(shared, caplog)
-    assert not list((tmp_path / "planted").iterdir())
-
-
-def test_a_file_in_its_place_is_not_used(shared, caplog):
-    shared.touch()
-    assert_avoided(shared, caplog)
+    assert not list((shared.parent / "elsewhere").iterdir())
 
 
 def test_a_folder_of_another_user_is_not_used(shared, monkeypatch, caplog):
@@ -92,16 +71,17 @@ def test_a_folder_of_another_user_is_not_used(shared, monkeypatch, caplog):
     monkeypatch.setattr(os, "geteuid", lambda: 4_000_000)
     shared.rename(shared.parent / "nonproj-4000000")
     folder = cache_folder()
-    assert folder.parent == shared.parent
-    assert folder.name != "nonproj-4000000"
+    assert folder.parent == shared.parent and folder.name != "nonproj-4000000"
     assert "others can write to" in caplog.text
 
 
 def test_a_folder_that_others_could_rename_is_not_used(shared, caplog):
-    shared.parent.chmod(0o777)
-    assert_avoided(shared, caplog)
-    shared.parent.chmod(0o1777)
-    assert cache_folder() == shared / source_digest()
+    for folder in (shared.parent, shared.parent.parent):
+        folder.chmod(0o777)
+        assert_avoided(shared, caplog)
+        folder.chmod(0o1777)
+        assert cache_folder() == shared / source_digest()
+        caplog.clear()
 
 
 def test_neither_home_nor_a_known_user(shared, monkeypatch):

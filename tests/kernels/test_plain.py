@@ -1,7 +1,5 @@
 """Kernels where numba's private parts are not what they were: numba compiles them as usual, and says so in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

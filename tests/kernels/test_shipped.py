@@ -1,7 +1,5 @@
 """Kernels that come compiled: used where they fit, ignored where anything differs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

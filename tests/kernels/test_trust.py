@@ -1,7 +1,5 @@
 """Compiled code that others could have written is never executed, wherever its folder was named."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess
@@ -82,23 +80,19 @@ def assert_refused(named: Path, caplog, reason: str, remedy: str = "set NONPROJ_
     assert caplog.messages == [f"{reason}, so compiled code is kept in {shared}; {remedy}"]
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o2770])
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o2770, None])
 @pytest.mark.parametrize("which", ["folder", "above", "version"])
-def test_a_folder_that_others_can_write_to_is_not_used_wherever_it_was_named(which, mode, named, tmp_path, caplog):
+def test_a_folder_of_others_is_not_used_wherever_it_was_named(which, mode, named, tmp_path, caplog, give_away):
+    """One that others can write to, or that of another user; for root, too, to whom all are writable."""
     folder = {"folder": named, "above": tmp_path / "above", "version": named / source_digest()}[which]
     folder.mkdir(exist_ok=True)
-    folder.chmod(mode)
-    remedy = f"run chmod go-w {folder}, or set NONPROJ_CACHE to a folder of your own"
-    assert_refused(named, caplog, f"others can write to {folder}", remedy)
-
-
-@pytest.mark.parametrize("which", ["folder", "above", "version"])
-def test_a_folder_of_another_user_is_not_used_wherever_it_was_named(which, named, tmp_path, caplog, give_away):
-    """For root, too, to whom all are writable."""
-    folder = {"folder": named, "above": tmp_path / "above", "version": named / source_digest()}[which]
-    folder.mkdir(exist_ok=True)
-    give_away(folder)
-    assert_refused(named, caplog, f"{folder} belongs to another user, {ANOTHER}")
+    if mode is None:
+        give_away(folder)
+        assert_refused(named, caplog, f"{folder} belongs to another user, {ANOTHER}")
+    else:
+        folder.chmod(mode)
+        remedy = f"run chmod go-w {folder}, or set NONPROJ_CACHE to a folder of your own"
+        assert_refused(named, caplog, f"others can write to {folder}", remedy)
 
 
 def test_in_a_sticky_folder_others_cannot_replace_what_is_not_theirs(named, tmp_path, caplog):
@@ -153,20 +147,6 @@ def test_what_is_made_is_private_whatever_the_mask(mask, named, tmp_path, caplog
     assert not caplog.messages
 
 
-def test_a_folder_among_the_temporary_files_is_not_used_if_others_can_replace_one_above(tmp_path, monkeypatch, caplog):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))
-    (tmp_path / "above" / "tmp").mkdir(parents=True)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "above" / "tmp"))
-    (tmp_path / "above" / "tmp").chmod(0o1777)
-    shared = tmp_path / "above" / "tmp" / f"nonproj-{os.geteuid()}"
-    assert cache_folder() == shared / source_digest()
-    (tmp_path / "above").chmod(0o777)
-    assert cache_folder().parent == shared.parent  # for this process alone
-    remedy = "set NONPROJ_CACHE to a folder of your own"
-    assert caplog.messages == [f"others can write to {shared}, so compiled code is not kept; {remedy}"]
-
-
 # -- the files ---------------------------------------------------------------------------------------------------------
 
 
@@ -186,54 +166,36 @@ def test_one_s_own_file_is_used(planted):
     assert mark.exists()
 
 
-def test_a_file_of_another_user_is_not_unpickled(planted, caplog, give_away):
-    files, path, mark = planted
-    give_away(path)
-    assert files.load("key") is files.load("key") is None
-    assert not mark.exists()
-    text = f"{path} belongs to another user, {ANOTHER}, so compiled code there is not used; remove it"
-    assert caplog.messages == [text]  # once
-    files.save("key", "code")
-    assert files.load("key") == "code"  # it was replaced
-
-
-@pytest.mark.parametrize("mode", [0o620, 0o602, 0o1666])
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o1666, None])
 @pytest.mark.parametrize("which", ["file", "folder"])
-def test_a_file_that_others_can_write_to_is_not_unpickled(which, mode, planted, caplog):
+def test_a_file_of_others_is_neither_unpickled_nor_kept(which, mode, planted, caplog, give_away):
+    """One that they can write to, or that of another user, in whose folder nothing is written."""
     files, path, mark = planted
     changed = path if which == "file" else path.parent
-    changed.chmod(mode | (0o111 if which == "folder" else 0))
-    assert files.load("key") is None
-    assert not mark.exists()
-    assert caplog.messages == [f"others can write to {changed}, so compiled code there is not used; remove it"]
-
-
-def test_a_folder_of_another_user_within_is_neither_read_nor_written(planted, caplog, give_away):
-    files, path, mark = planted
-    give_away(path.parent)
-    assert files.load("key") is None
-    files.save("other", "code")
+    if mode is None:
+        give_away(changed)
+    else:
+        changed.chmod(mode | (0o111 if which == "folder" else 0))
+    assert files.load("key") is files.load("key") is None
+    reason = f"others can write to {changed}" if mode else f"{changed} belongs to another user, {ANOTHER}"
+    assert caplog.messages == [f"{reason}, so compiled code there is not used; remove it"]  # once
+    files.save("key", "code")
+    assert files.load("key") == ("code" if which == "file" else None)  # it was replaced
     assert not mark.exists() and os.listdir(path.parent) == [path.name]
-    text = f"{path.parent} belongs to another user, {ANOTHER}, so compiled code there is not used; remove it"
-    assert caplog.messages == [text]
 
 
-def test_neither_a_link_nor_a_pipe_is_read(planted):
+def test_neither_a_link_nor_a_pipe_nor_a_file_with_another_s_name_is_read(planted):
     files, path, mark = planted
-    path.rename(path.with_name("elsewhere"))
+    other = path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
     assert files.load("key") is None
     path.unlink()
     os.mkfifo(path, 0o600)
     assert files.load("key") is None
-    assert not mark.exists()
-
-
-def test_a_file_with_another_s_name_is_not_unpickled(planted):
-    files, path, mark = planted
+    path.unlink()
     files.save("other", "code")
-    (other,) = set(path.parent.glob(f"*{ENDING}")) - {path}
-    path.replace(other)
+    (path,) = path.parent.glob(f"*{ENDING}")
+    other.replace(path)
     assert files.load("other") is None
     assert not mark.exists()
 

@@ -1,7 +1,5 @@
 """After ``nonproj compile``, no command compiles anything: neither a kernel nor one for other argument types."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Text in, documents out, from Python."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import pickle

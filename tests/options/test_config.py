@@ -1,7 +1,5 @@
 """Options: accepted values, rejected values and the error messages."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """Admission under overload, with a simulated clock: hours of load in a moment, and the same on every machine."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections import deque

@@ -1,7 +1,5 @@
 """The number of connections: floods of them, few descriptors, and which are closed when there are too many."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

@@ -1,7 +1,5 @@
 """Restarts with sockets passed by a service manager, and reloaded models, without a lost request."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import http.client

@@ -1,7 +1,5 @@
 """The server, over real connections."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import functools
 import os

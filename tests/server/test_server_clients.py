@@ -1,7 +1,5 @@
 """Requests of other programs: UDPipe's clients, proxies, half-closed connections, requests beyond a worker's memory."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import re

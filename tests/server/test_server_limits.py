@@ -1,7 +1,5 @@
 """The defences of the server: bodies, connections, hosts, changing models, dead workers."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import functools

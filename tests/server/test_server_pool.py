@@ -1,7 +1,5 @@
 """The worker processes of the server: waiting, limits, deaths, clients that leave.  No test depends on time."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

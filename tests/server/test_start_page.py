@@ -1,7 +1,5 @@
 """The start page of the server in a real browser; skipped where Chromium and its driver are not installed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

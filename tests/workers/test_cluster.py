@@ -1,7 +1,5 @@
 """Parallel work by the workers of a Dask cluster."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import functools

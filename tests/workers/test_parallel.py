@@ -1,7 +1,5 @@
 """Parallel work by local processes."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

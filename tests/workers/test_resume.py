@@ -1,7 +1,5 @@
 """Jobs that continue after a killed run: ``parse --resume``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
