@@ -18,6 +18,12 @@ from typing import NoReturn
 from nonproj.kernels.folders import kept_in
 
 ROOT = Path(__file__).resolve().parents[1]
+ENDS = [
+    (signal.SIGINT, 130, b"nonproj: interrupted\n"),
+    (signal.SIGTERM, 143, b"nonproj: terminated\n"),
+    (signal.SIGHUP, 129, b"nonproj: hung up\n"),
+]
+"""Signals, and exit code and message of a command that one of them ends."""
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
 
 

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, heed, processor_seconds, start, wait_for_work, wait_until
+from command import ENDS, ROOT, SMALL, heed, processor_seconds, start, wait_for_work, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -20,12 +20,6 @@ from nonproj.cli.signals import Signals, Terminated, heeding
 from nonproj.io.files import open_binary
 from nonproj.io.temporary import remove_temporaries
 from nonproj.model.model import Model
-
-ENDS = [
-    (signal.SIGINT, 130, b"nonproj: interrupted\n"),
-    (signal.SIGTERM, 143, b"nonproj: terminated\n"),
-    (signal.SIGHUP, 129, b"nonproj: hung up\n"),
-]
 
 
 @pytest.fixture(scope="module")

@@ -4,18 +4,20 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from command import start, wait_until
 from instances import places
-from pieces import make_files, work_in
+from pieces import interrupted
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import FileError
 from nonproj.io import temporary
+from nonproj.model.model import Model
 from nonproj.workers import parsing, partial
 from nonproj.workers.partial import JobLog, Record
 
@@ -23,41 +25,11 @@ FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, model_of) -> Path:
+def folder(tmp_path_factory, toy_folder) -> Path:
     """A folder with a model and some files, one of them long."""
-    folder = make_files(tmp_path_factory.mktemp("resume"), model_of("small"))
+    folder = shutil.copytree(toy_folder, tmp_path_factory.mktemp("resume"), dirs_exist_ok=True)
     (folder / "long.conll").write_text(treebank(3000, seed=2), encoding="utf-8")
     return folder
-
-
-@pytest.fixture
-def here(folder, tmp_path, monkeypatch) -> Path:
-    """An empty folder to work in; files are cut into small pieces."""
-    monkeypatch.setattr(parsing, "TEXT_PIECE", 300)
-    return work_in(tmp_path, folder, monkeypatch)
-
-
-class Killed(BaseException):
-    """Ends a run like a kill, without any clean-up."""
-
-
-def interrupted(monkeypatch, after: int, *words: str) -> int:
-    """Run a command that is killed after a number of tasks; return the number of kept tasks, or the exit code."""
-    kept, append = [], JobLog.append
-
-    def appending(self, record: Record) -> None:
-        if len(kept) == after:
-            raise Killed
-        append(self, record)
-        kept.append(record)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(JobLog, "append", appending)
-        try:
-            main(list(words))
-        except Killed:
-            return len(kept)
-    return -1
 
 
 # -- the same bytes ----------------------------------------------------------------------------------------------------
@@ -195,41 +167,25 @@ def test_a_job_that_stopped_at_an_error_is_resumed_without_it(here, capsys):
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
-def _another_model(here: Path) -> list[str]:
-    model = here / "other.nonproj"
-    data = bytearray((here / "toy.nonproj").read_bytes())
-    model.write_bytes(data)
-    from nonproj.model.model import Model
-
-    loaded = Model.load(model, mmap=False)
-    loaded.weights["parser"][7] += 1
-    loaded.save(model)
-    return ["parse", str(model), "in.conll"]
-
-
-CHANGES = {
-    "input": (lambda here: Path("in.conll").write_text(treebank(89, seed=1)) and [], "the input has changed since"),
-    "model": (_another_model, "the model has changed since this job was started"),
-    "option": (lambda here: ["parse", "toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
-    "tags": (
-        lambda here: ["parse", "toy.nonproj", "in.conll", "--tag"],
-        "--tag was missing when this job was started, and is now all",
-    ),
-    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
-    "statistics": (lambda here: ["parse", "toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, name, capsys):
-    text = Path("in.conll").read_text(encoding="utf-8")
-    Path("in.conll").unlink()
-    Path("in.conll").write_text(text, encoding="utf-8")
-    calm = ["parse", "toy.nonproj", "in.conll"]
-    assert interrupted(monkeypatch, 2, *calm, "-o", "out", "--resume") == 2
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["toy.nonproj", "changing.conll"], "the input has changed since"),
+        (["other.nonproj", "in.conll"], "the model has changed since this job was started"),
+        (["toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
+        (["toy.nonproj", "in.conll", "--tag"], "--tag was missing when this job was started, and is now all"),
+        (["toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
+        (["toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
+    ],
+)
+def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, words, message, capsys):
+    assert interrupted(monkeypatch, 2, "parse", "toy.nonproj", "in.conll", "-o", "out", "--resume") == 2
     before = Path("out.partial").read_bytes()
-    change, message = CHANGES[name]
-    assert main([*(change(here) or calm), "-o", "out", "--resume"]) == 2
+    Path("changing.conll").write_text(treebank(89, seed=1))
+    other = Model.load("toy.nonproj", mmap=False)
+    other.weights["parser"][7] += 1
+    other.save("other.nonproj")
+    assert main(["parse", *words, "-o", "out", "--resume"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"nonproj: out.partial: {message}")
     assert error.count("\n") == 1
