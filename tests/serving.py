@@ -10,7 +10,6 @@ import random
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import threading
@@ -83,19 +82,18 @@ def nonsense(count: int, seed: int = 0) -> str:
 
 
 async def with_application(app, work):
-    """Return the result of a coroutine called with the port of an application's server."""
-    uvicorn, ours = map(importlib.import_module, ("uvicorn", "nonproj.server.connections"))
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, http=ours.Protocol, ws="none", lifespan="off", log_config=None, access_log=False)
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None
-    running = asyncio.ensure_future(server.serve(sockets=[listener]))
-    try:
-        return await asyncio.wait_for(work(listener.getsockname()[1]), 120)
-    finally:
-        server.should_exit = server.force_exit = True
-        await running
+    """Return the result of a coroutine function called with the port of an application's server."""
+    accepting, library = map(importlib.import_module, ("nonproj.server.accepting", "nonproj.server.library"))
+    with accepting.bind("127.0.0.1", 0) as listener:
+        started = asyncio.Event()
+        server = library.Server(library.configuration(app, timeout_graceful_shutdown=10), started.set)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        await started.wait()
+        try:
+            return await asyncio.wait_for(work(listener.getsockname()[1]), 120)
+        finally:
+            server.stop()
+            await running
 
 
 # -- requests while a server changes -----------------------------------------------------------------------------------

@@ -75,6 +75,7 @@ def columns(text: str) -> list[list[str]]:
         (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
         (["distil", "a", "b", "--treebank", "c", "-o", "d", "--most-words", "0"], "argument --most-words: '0'"),
+        (["serve", "a", "--port", "99999"], "'99999' is not a number from 0 to 65535"),
         (["package", "a", "--rounding", "-1"], "'-1' is not a number from 0 to 100"),
         (["package", "a", "--language", "Danish"], "'Danish' is not the code of a language, such as da or got"),
         (["--jobs=2", "parse", "a"], "nonproj: --jobs belongs behind the command: nonproj parse --jobs=2 (try"),

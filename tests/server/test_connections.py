@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import errno
+import functools
 import os
 import resource
 import socket
@@ -11,13 +12,12 @@ import threading
 import httpx
 import pytest
 from command import run
-from serving import DATA, GOLDEN, HTTP, serving, wait_until
+from serving import DATA, GOLDEN, HTTP, serving, wait_until, with_application
 
 from nonproj.errors import ConfigError, FileError
 from nonproj.server import accepting, connections
 from nonproj.server.accepting import Listener, OncePerMinute, bind
 from nonproj.server.connections import LEAST_FILES, allow_files
-from nonproj.server.library import Server, configuration
 
 FLOOD = 3000
 """Number of connections of a flood: more than there may be open files, and than the system's queue holds."""
@@ -83,14 +83,11 @@ def test_requests_beyond_the_limit_of_connections_are_refused():
         assert httpx.get(f"{server.url}/models", **HTTP).status_code == 200
 
 
-@pytest.mark.parametrize("count", [pytest.param(64, marks=pytest.mark.thorough), 200])
-def test_a_server_without_enough_descriptors_does_not_start(count):
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
-
+def test_a_server_without_enough_descriptors_does_not_start():
+    limit = functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (200, 200))
     result = run("serve", str(GOLDEN), "--port", "0", preexec_fn=limit, timeout=120)
     assert result.returncode == 2
-    message = f"nonproj: ulimit -n: {count} open files are allowed, and a server needs 256; raise the hard limit: "
+    message = "nonproj: ulimit -n: 200 open files are allowed, and a server needs 256; raise the hard limit: "
     assert result.stderr.startswith(f"{message}'ulimit -n 256', ") and result.stderr.count("\n") == 1
 
 
@@ -201,18 +198,4 @@ def test_idle_connections_are_closed_for_others(monkeypatch):
         for _, writer in busy:
             writer.close()
 
-    asyncio.run(with_server(answer, work))
-
-
-async def with_server(app, work) -> None:
-    """Call a coroutine function with the port of an application's server."""
-    with bind("127.0.0.1", 0) as listener:
-        started = asyncio.Event()
-        server = Server(configuration(app, timeout_graceful_shutdown=10), started.set)
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        await started.wait()
-        try:
-            await asyncio.wait_for(work(listener.getsockname()[1]), 120)
-        finally:
-            server.stop()
-            await running
+    asyncio.run(with_application(answer, work))

@@ -319,22 +319,15 @@ def test_workers_end_with_a_server_that_is_killed(path):
         assert running(server.process.pid) == []
 
 
-def test_errors_of_the_command_are_one_line(path, tmp_path):
-    copy = tmp_path / "other" / path.name
-    copy.parent.mkdir()
-    copy.write_bytes(path.read_bytes())
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+def test_errors_of_the_command_are_one_line(path, tmp_path, capsys):
+    copy = shutil.copy(path, tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         for words, message in (
-            ([str(path), "--port", port], f"nonproj: 127.0.0.1:{port}: cannot bind: address already in use"),
-            ([str(path), "--host", "none.invalid"], "nonproj: none.invalid:8001: cannot bind: "),
-            ([str(path), str(copy)], "another model is also called 'toy-2'"),
-            (["none.nonproj"], "nonproj: none.nonproj: no such file"),
-            ([str(path), "--port", "99999"], "'99999' is not a number from 0 to 65535"),
+            (["--port", port], f"nonproj: 127.0.0.1:{port}: cannot bind: address already in use"),
+            (["--host", "none.invalid"], "nonproj: none.invalid:8001: cannot bind: "),
+            ([str(copy)], "another model is also called 'toy-2'"),
         ):
-            result = run_copy("nonproj", "serve", *words)
-            assert result.returncode == 2
-            assert message in result.stderr
-            assert result.stderr.count("\n") == 1
+            assert main(["serve", str(path), *words]) == 2
+            error = capsys.readouterr().err
+            assert message in error and error.count("\n") == 1

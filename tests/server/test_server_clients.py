@@ -47,9 +47,6 @@ def test_of_several_models_whole_words_come_first():
     assert chosen == ["enets", "en", "en-ewt", "en-ewt", "enets", "enets", "german"]
     with pytest.raises(RequestError, match="model: 'english' is unknown; known: enets, "):
         model_name("english", names)
-
-
-def test_names_of_models_of_udpipe():
     names = ["german", "english-gum", "english-ewt"]
     assert model_name("english-ewt-ud-2.12-230717", names) == "english-ewt"
     for unknown in ("latin-proiel-ud-2.12-230717", "english-gum-x", "german-ud-2.12-x"):
