@@ -31,14 +31,8 @@ from spacy.tokens import Doc  # noqa: E402
 from nonproj.integrations.spacy import NonprojComponent  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = QUICK | {
-    "segmenter.epochs": 0,
-    "tagger.epochs": 0,
-    "features.bits": 16,
-    "pruner.bits": 16,
-    "labeler.bits": 16,
-    "training.epochs": 4,
-}
+OPTIONS = QUICK | dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
+OPTIONS |= {"segmenter.epochs": 0, "tagger.epochs": 0, "training.epochs": 4}
 TAGS = {row[1]: row[3] for sentence in sentences(60) for row in sentence.rows}
 TEXT = "den hund ser hus sovende. stor kat jager den mand løbende.  hus kender hus."
 
@@ -211,14 +205,12 @@ def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
     doc = nlp(doc)
     found = [(token.lemma_, token.pos_, token.tag_, str(token.morph)) for token in doc][:2]
     first = ("DEN", "DET", "xDET", "Case=Nom")
-    assert (
-        found
-        == {
-            "missing": [first, ("mine", "PROPN", "xNOUN", "Number=Sing")],
-            "all": [first, ("HUND", "NOUN", "xNOUN", "Case=Nom")],
-            "none": [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")],
-        }[tags]
-    )
+    expected = {
+        "missing": [first, ("mine", "PROPN", "xNOUN", "Number=Sing")],
+        "all": [first, ("HUND", "NOUN", "xNOUN", "Case=Nom")],
+        "none": [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")],
+    }
+    assert found == expected[tags]
 
 
 def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
@@ -271,8 +263,7 @@ def test_everything_comes_from_a_model_of_text(model_of):
     parsed = nonproj.load(path)(text)
     assert [s[0].start for s in parsed] == [sentence.start_char for sentence in doc.sents]
     rule = spacy.blank("da")
-    config = {"model": str(path), "sentences": "rule"}
-    rule.add_pipe("nonproj", config=config)
+    rule.add_pipe("nonproj", config={"model": str(path), "sentences": "rule"})
     assert len(list(rule("Hus ser.hus ser hus. hus").sents)) == 2
 
 
@@ -347,16 +338,12 @@ def test_a_pipeline_survives_disk_bytes_and_pickle(path, tmp_path):
         ({"max_words": 0}, ValueError, "max_words: 0"),
         ({"decoding": {"exakt": True}}, ConfigError, "decoding.exakt"),
         ({"model": str(ROOT / "README.md")}, ModelError, "not a model"),
+        ({"model": "none.nonproj"}, ModelError, r"none.nonproj: no such file"),
     ],
 )
 def test_invalid_options_are_named_when_the_component_is_added(path, config, error, message):
     with pytest.raises(error, match=message):
         pipeline(path, **config)
-
-
-def test_a_missing_model_is_named_when_the_component_is_added():
-    with pytest.raises(ModelError, match=r"none.nonproj: no such file"):
-        pipeline("none.nonproj")
 
 
 def test_a_component_without_a_model_says_so_at_the_first_document():

@@ -13,16 +13,8 @@ spacy = pytest.importorskip("spacy")
 
 from spacy.training import Example  # noqa: E402 (spaCy may be missing)
 
-OPTIONS = QUICK | {
-    "segmenter.epochs": 0,
-    "tagger.epochs": 3,
-    "confidence.share": 0.0,
-    "pruner.folds": 0,
-    "features.bits": 14,
-    "pruner.bits": 14,
-    "labeler.bits": 14,
-    "training.epochs": 3,
-}
+OPTIONS = QUICK | dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 14)
+OPTIONS |= {"segmenter.epochs": 0, "tagger.epochs": 3, "confidence.share": 0.0, "training.epochs": 3}
 WORDS = ["den", "hund", "ser", "hus", "."]
 TAGS = ["DET", "NOUN", "VERB", "NOUN", "PUNCT"]
 HEADS, LABELS = [1, 2, 2, 2, 2], ["det", "nsubj", "ROOT", "obj", "punct"]
@@ -113,9 +105,6 @@ def test_labels_are_those_of_the_model_with_spacys_root(folder):
     assert len(set(labels)) == len(labels)
     assert {"ROOT", "det", "nsubj", "obj", "acl", "punct", "amod"} <= set(labels)
     assert {token.dep_ for token in nlp("den hund ser hus sovende .")} <= set(labels)
-
-
-# -- models ------------------------------------------------------------------------------------------------------------
 
 
 # -- tags --------------------------------------------------------------------------------------------------------------
