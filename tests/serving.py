@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from command import ROOT, start
+from command import ROOT, running, start
 
 from nonproj.errors import FileError
 from nonproj.server.memory import limit_memory
@@ -58,6 +58,11 @@ class Server:
     def port(self) -> int:
         """The port that it listens on."""
         return int(self.url.rpartition(":")[2])
+
+    @property
+    def workers(self) -> set[int]:
+        """The numbers of the processes that it has started."""
+        return {*running(self.process.pid)} - {self.process.pid}
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""

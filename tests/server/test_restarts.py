@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from command import ROOT, heed, processor_seconds, running, start
+from command import ROOT, heed, processor_seconds, start
 from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
 
 from nonproj.errors import ConfigError
@@ -204,7 +204,7 @@ def answer_of(model: Path) -> str:
 def test_a_reload_changes_the_answers_and_loses_none(path, other):
     with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
         stream.wait_for(20)
-        workers = set(running(server.process.pid))
+        workers = server.workers
         put(other, path)
         stream.wait_for(20)
         before = len(stream.answers)
@@ -212,7 +212,7 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
         while not said(server, "serving the reloaded toy"):
             state = get(f"{server.url}/health")
             assert (state.status_code, state.json()["status"]) == (200, "ok")
-        wait_until(lambda: set(running(server.process.pid)) & workers == {server.process.pid}, server)
+        wait_until(lambda: not server.workers & workers, server)
         stream.wait_for(20)
         metrics = get(f"{server.url}/metrics").text
     old, new = stream.answers[0], stream.answers[-1]
@@ -266,16 +266,16 @@ def test_the_last_of_many_reloads_wins(path, other):
 @pytest.mark.thorough
 def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
     with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
-        old = set(running(server.process.pid))
+        old = server.workers
         put(other, path)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: set(running(server.process.pid)) - old, server)
-        for pid in set(running(server.process.pid)) - old:
+        wait_until(lambda: server.workers - old, server)
+        for pid in server.workers - old:
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: said(server, "reloading failed"), server)
         assert said(server, "still serving the models loaded before: a worker process died while loading the models")
         stream.wait_for(10)
-        wait_until(lambda: set(running(server.process.pid)) == old, server)
+        wait_until(lambda: server.workers == old, server)
     assert len(set(stream.answers)) == 1
 
 
@@ -300,7 +300,7 @@ def test_memory_does_not_grow_with_reloads(path):
             count = said(server, "serving the reloaded toy")
             server.process.send_signal(signal.SIGHUP)
             wait_until(lambda: said(server, "serving the reloaded toy") > count, server)
-            wait_until(lambda: len(running(server.process.pid)) == 2, server)
+            wait_until(lambda: len(server.workers) == 1, server)
             pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
             return len(os.listdir(f"/proc/{server.process.pid}/fd")), pages * os.sysconf("SC_PAGE_SIZE")
 
