@@ -239,11 +239,13 @@ def test_broken_input_leaves_no_output(here, capsys, jobs):
     assert set(here.iterdir()) == before
 
 
-def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here):
-    process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+@pytest.mark.parametrize(("form", "beginning"), [("conllu", b"1\t"), ("jsonl", b'{"sentence": 0,')])
+def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here, form, beginning):
+    words = ["parse", "-m", "toy.nonproj", "--stats", "s.jsonl", "--format", form]
+    process = start(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdin.write(treebank(1).encode())
     process.stdin.flush()
-    assert process.stdout.readline().startswith(b"1\t")
+    assert process.stdout.readline().startswith(beginning)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (130, b"nonproj: interrupted\n")

@@ -3,7 +3,6 @@
 import itertools
 import json
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -53,17 +52,6 @@ def test_json_and_parquet_have_what_conllu_has(words, folder, tmp_path):
     assert parse(folder, tmp_path / "out.parquet", "--stats-comments", *words) == 0
     found = pandas.read_parquet(tmp_path / "out.parquet", dtype_backend="numpy_nullable")
     pandas.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-6)
-
-
-def test_a_stream_gives_each_sentence_at_once(folder):
-    command = [sys.executable, "-m", "nonproj", "parse", str(folder / "model"), "--format", "jsonl", "-q"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        for number in range(2):
-            process.stdin.write("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
-            process.stdin.flush()
-            assert json.loads(process.stdout.readline())["sentence"] == number
-        process.stdin.close()
-        assert process.wait() == 0
 
 
 def test_the_k_best_trees_are_records_with_their_ranks(folder, tmp_path):

@@ -183,27 +183,6 @@ def test_processes_end_with_their_parent(toy_folder, tmp_path, number, code, mes
     assert running(process.pid) == []
 
 
-@pytest.mark.thorough
-def test_the_share_of_a_killed_process_is_parsed_again(here):
-    Path("long.conll").write_text(treebank(500) * 10, encoding="utf-8")
-    process = start("parse", "toy.nonproj", "long.conll", "-o", "two.conll", "--jobs", "2")
-    written = 0
-
-    def works() -> bool:
-        """Whether there are two workers, and more has been written."""
-        sizes = [path.stat().st_size for path in Path().glob(".*") if path.exists()]
-        return len(running(process.pid)) == 3 and max(sizes, default=0) > written
-
-    for _ in range(2):
-        wait_until(works, process)
-        written = max(path.stat().st_size for path in Path().glob(".*"))
-        os.kill(max(set(running(process.pid)) - {process.pid}), signal.SIGKILL)
-    _, error = process.communicate(timeout=100)
-    assert (process.returncode, error) == (0, b"")
-    assert main(["parse", "toy.nonproj", "long.conll", "-o", "serial.conll"]) == 0
-    assert Path("two.conll").read_bytes() == Path("serial.conll").read_bytes()
-
-
 # -- forked workers --------------------------------------------------------------------------------------------------
 
 
