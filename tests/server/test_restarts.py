@@ -108,36 +108,6 @@ def refuses(port: int) -> bool:
     return False
 
 
-def test_several_sockets_and_unix_sockets_are_served(path, tmp_path):
-    unix = socket.socket(socket.AF_UNIX)
-    unix.bind(str(tmp_path / "socket"))
-    unix.listen()
-    with unix, socket.create_server(("127.0.0.1", 0)) as listener, started(path, [listener, unix]) as process:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        line = wait_for_line(process, "serving")
-        assert line == f"serving toy at {url}/ and unix:{tmp_path / 'socket'}\n"
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_path / "socket")), timeout=60) as client:
-            answer = client.post("http://localhost/process", data=DATA)
-            refused = client.post("http://example.org/process", data=DATA)
-        assert answer.status_code == 200
-        assert answer.text == post(f"{url}/process", data=DATA).text
-        assert refused.status_code == 421
-        process.terminate()
-        assert process.wait(60) == 0
-    assert (tmp_path / "socket").exists(), "it belongs to the service manager"
-
-
-def test_a_socket_for_both_versions_of_the_protocol_knows_its_address(path):
-    """As ListenStream=8001 makes one."""
-    if not socket.has_dualstack_ipv6():
-        pytest.skip("the system has no such sockets")
-    from nonproj.server.hosts import HostCheck
-
-    scope = {"type": "http", "headers": [(b"host", b"192.0.2.7:8001")], "server": ("::ffff:192.0.2.7", 8001)}
-    assert HostCheck(None).problem(scope) is None
-    assert HostCheck(None).problem(scope | {"server": ("::ffff:192.0.2.8", 8001)})[0] == 421
-
-
 def test_what_cannot_be_served_is_refused_in_one_line(path):
     with socket.socket() as unconnected, started(path, [unconnected]) as process:
         message = "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"
@@ -161,15 +131,26 @@ def test_variables_for_another_process_are_ignored():
 # -- notifications -----------------------------------------------------------------------------------------------------
 
 
-def test_the_service_manager_is_told_what_the_server_does(path, tmp_path):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+def test_a_service_manager_passes_several_sockets_and_is_told_what_the_server_does(path, tmp_path):
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+    ):
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(60)
-        with (
-            socket.create_server(("127.0.0.1", 0)) as listener,
-            started(path, [listener], NOTIFY_SOCKET=str(tmp_path / "notify")) as process,
-        ):
+        unix.bind(str(tmp_path / "socket"))
+        unix.listen()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with started(path, [listener, unix], NOTIFY_SOCKET=str(tmp_path / "notify")) as process:
+            line = wait_for_line(process, "serving")
+            assert line == f"serving toy at {url}/ and unix:{tmp_path / 'socket'}\n"
             assert manager.recv(1000) == b"READY=1\nSTATUS=serving toy"
+            with httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_path / "socket")), timeout=60) as client:
+                answer = client.post("http://localhost/process", data=DATA)
+                refused = client.post("http://example.org/process", data=DATA)
+            assert (answer.status_code, answer.text) == (200, post(f"{url}/process", data=DATA).text)
+            assert refused.status_code == 421
             process.send_signal(signal.SIGHUP)
             fields = dict(line.split("=", 1) for line in manager.recv(1000).decode().splitlines())
             assert fields["RELOADING"] == "1"
@@ -181,8 +162,8 @@ def test_the_service_manager_is_told_what_the_server_does(path, tmp_path):
             assert manager.recv(1000).startswith(b"READY=1\nSTATUS=reloading failed: ")
             process.terminate()
             assert manager.recv(1000).startswith(b"STOPPING=1\n")
-            assert process.wait(60) == 0
-            assert processor_seconds(process.pid) == float("inf")
+            assert process.wait(60) == 0 and processor_seconds(process.pid) == float("inf")
+    assert (tmp_path / "socket").exists(), "it belongs to the service manager"
 
 
 def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):

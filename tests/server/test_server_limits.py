@@ -165,6 +165,9 @@ def test_hosts():
     for host in (*others.split(), ""):
         assert CHECK.problem(scope("10.0.0.7", host=host))[0] == 421, host
     assert HostCheck(None, ["*"]).problem(scope(host="evil.com")) is None
+    # A socket for both versions of the protocol, such as ListenStream=8001 makes one, knows its own address, too.
+    assert CHECK.problem(scope("::ffff:192.0.2.7", host="192.0.2.7:8001")) is None
+    assert CHECK.problem(scope("::ffff:192.0.2.8", host="192.0.2.7:8001"))[0] == 421
 
 
 def test_origins():
