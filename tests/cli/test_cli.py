@@ -1,7 +1,10 @@
 """The command line."""
 
+import argparse
+import gc
 import gzip
 import io
+import itertools
 import json
 import os
 import re
@@ -9,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +20,11 @@ import pytest
 from command import enter, start
 from toy import QUICK, treebank
 
+from nonproj.cli import common
 from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.model.model import Model
+from nonproj.pipeline.parser import BATCH
 from nonproj.trees.crossing import nonprojective
 
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
@@ -259,6 +265,51 @@ def test_closed_output_pipe(here):
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=60) == 141
+
+
+def test_order_of_arguments_does_not_matter(toy_folder, tmp_path):
+    model, source, outputs = str(toy_folder / "toy.nonproj"), str(toy_folder / "train.conll"), []
+    for i, words in enumerate(
+        (
+            ["-m", model, source, "-o", "OUT"],
+            [model, source, "-o", "OUT"],
+            ["-o", "OUT", model, source],
+            [model, "-o", "OUT", "--max-iterations", "250", source],
+        )
+    ):
+        out = tmp_path / str(i)
+        assert main(["parse", *(str(out) if word == "OUT" else word for word in words)]) == 0
+        outputs.append(out.read_bytes())
+    assert len(outputs[0]) > 1000
+    assert outputs.count(outputs[0]) == len(outputs)
+
+
+@pytest.mark.thorough
+def test_memory_does_not_grow_with_the_input(toy_folder, tmp_path):
+    """Eight times as many batches, the same memory."""
+    source, out, stats = tmp_path / "many.conll", tmp_path / "out", tmp_path / "stats"
+    peaks = []
+    for copies in (1, 2, 2, 16, 16):  # the first run loads compiled code; peaks depend on when garbage is collected
+        count = copies * BATCH
+        source.write_text(copies * treebank(BATCH), encoding="utf-8")
+        gc.collect()
+        tracemalloc.start()
+        words = ["parse", str(toy_folder / "toy.nonproj"), str(source), "-o", str(out), "--stats", str(stats)]
+        assert main(words) == 0
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert sum(1 for _ in conll.read(out)) == count == len(stats.read_text().splitlines())
+    assert min(peaks[3:]) < max(peaks[1:3]) + 2e5
+
+
+def test_progress_is_lines_where_standard_error_is_no_terminal(monkeypatch, capsys):
+    seconds = itertools.count(0, 15)
+    monkeypatch.setattr(common.time, "monotonic", lambda: next(seconds))
+    shown = common.progress_bar(argparse.Namespace(quiet=0))
+    assert list(shown(range(5), "parse")) == list(range(5))
+    assert capsys.readouterr().err == "parse: 2 done after 0:30\nparse: 4 done after 1:00\n"
+    assert list(common.progress_bar(argparse.Namespace(quiet=1))(range(5), "parse")) == list(range(5))
+    assert capsys.readouterr().err == ""
 
 
 # -- evaluate and inspect ----------------------------------------------------------------------------------------------

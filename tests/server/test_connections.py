@@ -1,13 +1,13 @@
 """The number of connections: floods of them, few descriptors, and which are closed when there are too many."""
 
 import asyncio
+import concurrent.futures
 import contextlib
 import errno
 import functools
 import os
 import resource
 import socket
-import threading
 
 import httpx
 import pytest
@@ -23,26 +23,10 @@ FLOOD = 3000
 """Number of connections of a flood: more than there may be open files, and than the system's queue holds."""
 
 
-@contextlib.contextmanager
-def flood(port: int):
-    """Connect and close at once, again and again, until `FLOOD` connections have been made and the context ends."""
-    made, over = [], threading.Event()
-
-    def connect() -> None:
-        while not over.is_set() or len(made) < FLOOD:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=10):
-                pass
-            made.append(1)
-
-    threads = [threading.Thread(target=connect, daemon=True) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield made
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
+def connect(port: int) -> None:
+    """Connect and close at once."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=10):
+        pass
 
 
 def limit_files(server, count: int) -> None:
@@ -56,11 +40,12 @@ def limit_files(server, count: int) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_a_flood_of_connections_does_not_exhaust_descriptors():
-    with serving(GOLDEN) as server:
+    with serving(GOLDEN) as server, concurrent.futures.ThreadPoolExecutor(4) as pool:
         limit_files(server, 300)
-        with flood(server.port) as made:
-            wait_until(lambda: len(made) > 300)
-            assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
+        made = [pool.submit(connect, server.port) for _ in range(FLOOD)]
+        wait_until(lambda: sum(each.done() for each in made) > 300)
+        assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
+        concurrent.futures.wait(made)
         assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
         server.stop()
         assert sum(not line.startswith("127.0.0.1 ") for line in server.messages) <= 6, server.messages[:20]
