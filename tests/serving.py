@@ -10,6 +10,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import threading
@@ -30,6 +31,9 @@ DATA = {"data": "den hund ser hus", "input": "horizontal", "parser": ""}
 
 HTTP: dict = {"timeout": 60, "verify": ssl.create_default_context()}
 """Options of requests: by default, httpx makes a context for each of them, in 20 ms, although none here needs it."""
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+"""The header of a request whose fields are in its body."""
 
 WORDS = ("den", "stor", "lille", "hund", "kat", "mand", "hus", "ser", "jager", "kender", "sovende", ".")
 
@@ -84,6 +88,19 @@ def serving(path: Path, *words: str) -> Iterator[Server]:
 def nonsense(count: int, seed: int = 0) -> str:
     """A line with a number of words in random order, which takes long to parse."""
     return " ".join(random.Random(seed).choices(WORDS, k=count))
+
+
+def talk(port: int, *data: bytes, end: bool = False) -> bytes:
+    """Answer of a server until it closes the connection; with ``end``, the client says that it has sent all."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client, contextlib.suppress(ConnectionError):
+        for block in data:
+            client.sendall(block)
+        if end:
+            client.shutdown(socket.SHUT_WR)
+        while block := client.recv(65536):
+            answer += block
+    return answer
 
 
 async def with_application(app, work):

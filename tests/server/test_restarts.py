@@ -19,14 +19,13 @@ from pathlib import Path
 import httpx
 import pytest
 from command import ROOT, heed, processor_seconds, start
-from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
+from serving import DATA, FORM, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
 
 from nonproj.errors import ConfigError
 from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
 
 get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
-FORM = {"content-type": "application/x-www-form-urlencoded"}
 PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from command import run, run_copy, running, work_until_end
-from serving import HTTP, nonsense, serving
+from serving import FORM, HTTP, nonsense, serving, talk
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -130,8 +130,7 @@ def test_raw_and_encoded_utf8_and_odd_letters_arrive(server):
         data = post(f"{server.url}/process", data={"data": word, "input": "horizontal"})
         assert result_of(data).split("\t")[1] == word
     raw = "data=Ευρώπη&input=horizontal".encode()
-    headers = {"content-type": "application/x-www-form-urlencoded"}
-    assert "\tΕυρώπη\t" in result_of(post(f"{server.url}/process", content=raw, headers=headers))
+    assert "\tΕυρώπη\t" in result_of(post(f"{server.url}/process", content=raw, headers=FORM))
 
 
 def test_text_is_split_and_tagged_as_by_the_command_line(server, path, tmp_path):
@@ -174,6 +173,7 @@ def test_tagger_replaces_tags_and_parser_adds_missing_ones(server):
         ({"data": TEXT, "model": "latin"}, "model: 'latin' is unknown; known: toy-2"),
         ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is not a format; known: conllu, conllu=v2, horizontal,"),
         ({"data": TEXT, "output": "matxin"}, "output: 'matxin' is not a format; known: conllu, conllu=v2"),
+        ({"data": TEXT, "output": "conllu=v1"}, "output: 'conllu=v1' is not a format; did you mean 'conllu=v2'?; kno"),
         ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
         ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
         ({"data": "a", "tokeniser": ""}, "unknown parameter 'tokeniser'; did you mean 'tokenizer'?"),
@@ -198,22 +198,18 @@ def test_other_malformed_requests(server):
     assert is_line(post(url, content=b"a", headers={"content-type": "multipart/form-data"}), 400)
     assert is_line(post(url, files={"data": ("a", b"\xff")}), 400)
     assert is_line(post(url, data={"data": b"\xff"}), 400)
-    with socket.create_connection(("127.0.0.1", server.port)) as raw:
-        raw.sendall(b"nonsense\r\n\r\n")
-        assert raw.recv(100).startswith(b"HTTP/1.1 400 ")
+    assert talk(server.port, b"nonsense\r\n\r\n").startswith(b"HTTP/1.1 400 ")
     assert get(f"{server.url}/models").status_code == 200
 
 
 def test_large_requests_are_refused(server):
     url, large = f"{server.url}/process", b"data=" + b"a" * 30_000
-    headers = {"content-type": "application/x-www-form-urlencoded"}
     chunks = (large[i : i + 1000] for i in range(0, len(large), 1000))
     for content in (large, chunks, b"data=" + b"a" * 3_000_000):
-        response = post(url, content=content, headers=headers)
-        assert is_line(response, 413)
-        assert "more than 20000 bytes" in response.text
+        response = post(url, content=content, headers=FORM)
+        assert is_line(response, 413) and "more than 20000 bytes" in response.text
     assert is_line(post(url, files={"data": ("a", b"a" * 30_000)}), 413)
-    assert post(url, content=b"input=horizontal&data=" + b"a " * 9000, headers=headers).status_code == 200
+    assert post(url, content=b"input=horizontal&data=" + b"a " * 9000, headers=FORM).status_code == 200
 
 
 def test_a_request_that_takes_too_long_is_given_up(strict):

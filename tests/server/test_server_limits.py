@@ -12,7 +12,7 @@ import sys
 import h11
 import httpx
 import pytest
-from serving import GOLDEN, HTTP, nonsense, put, serving, until, wait_until, with_application
+from serving import GOLDEN, HTTP, nonsense, put, serving, talk, until, wait_until, with_application
 
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
@@ -39,19 +39,6 @@ def metrics(server) -> dict[str, float]:
     """The metrics of a server."""
     lines = get(f"{server.url}/metrics").text.splitlines()
     return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
-
-
-def raw(server, data: bytes) -> bytes:
-    """Answer of a server to bytes, until it closes the connection."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-        try:
-            client.sendall(data)
-            answer = b""
-            while block := client.recv(65536):
-                answer += block
-        except ConnectionError:
-            pass
-    return answer
 
 
 # -- bodies ------------------------------------------------------------------------------------------------------------
@@ -126,20 +113,20 @@ def test_a_body_in_crumbs_is_refused_after_a_counted_number_of_chunks():
 def test_crumbs_and_double_lengths_are_answered_and_closed(server):
     header = b"POST /%s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     crumbs = header % b"process" + b"Transfer-Encoding: chunked\r\n\r\n" + chunks(1, 200_000) + b"0\r\n\r\n"
-    answer = raw(server, crumbs)
+    answer = talk(server.port, crumbs)
     assert answer.startswith(b"HTTP/1.1 400 ") or answer == b""  # the rest of the body may reset the connection first
-    raw(server, crumbs.replace(b"/process", b"/nothing"))
+    talk(server.port, crumbs.replace(b"/process", b"/nothing"))
     both = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata=\r\n0\r\n\r\n"
-    answer = raw(server, header % b"process" + both)
+    answer = talk(server.port, header % b"process" + both)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.endswith(b"a request may not have both Content-Length and Transfer-Encoding\n")
     for length in (b"1" * 10_000, b"9" * 21):
-        answer = raw(server, header % b"process" + b"Content-Length: " + length + b"\r\n\r\ndata=")
+        answer = talk(server.port, header % b"process" + b"Content-Length: " + length + b"\r\n\r\ndata=")
         assert answer.startswith(b"HTTP/1.1 400 ") and b"Traceback" not in answer
     smuggled = b"Transfer-Encoding: chunked\r\n\r\n5\r\ndata=XX0\r\n\r\n"  # no line ends after the chunk
-    assert raw(server, header % b"process" + smuggled).startswith(b"HTTP/1.1 400 ")
+    assert talk(server.port, header % b"process" + smuggled).startswith(b"HTTP/1.1 400 ")
     fine = header % b"process" + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\ndata=\r\n0\r\n\r\n"
-    assert raw(server, fine).startswith(b"HTTP/1.1 200 ")
+    assert talk(server.port, fine).startswith(b"HTTP/1.1 200 ")
     assert get(f"{server.url}/models").status_code == 200
 
 
