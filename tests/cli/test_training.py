@@ -156,25 +156,13 @@ def test_resumed_training_gives_the_weights_of_uninterrupted_training(toy_folder
         np.testing.assert_array_equal(resumed.weights[name], weights, err_msg=name)
 
 
-def test_files_of_the_configuration_belong_to_its_own_treebank(toy_folder, tmp_path, capsys):
-    config = tmp_path / "c.yaml"
-    config.write_text("treebank: {train: no.conll, test: no.conll, held_out: no.conll}\ntraining: {epochs: 1}\n")
-    words = ["train", "-o", str(tmp_path / "m.nonproj"), "--config", str(config), "--set", "features.bits=16"]
-    words += [f"--set={name}=0" for name in ("tagger.epochs", "network.epochs", "pruner.folds")]
-    assert main(words) == 2
-    assert capsys.readouterr().err == "nonproj: no.conll: no such file\n"
-    words += [str(toy_folder / "train.conll"), "-v"]
-    assert main(words) == 0
-    output, error = capsys.readouterr()
-    assert output == ""
-    assert "training on 30 sentences" in error and "held-out UAS" not in error  # all, as by default
-
-
-def test_a_named_treebank_replaces_the_files_of_the_configuration_and_nothing_else(tmp_path, monkeypatch):
+def test_a_named_treebank_replaces_the_files_of_the_configuration_and_nothing_else(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     kept = {"partial": "misc", "name": "Mine", "licence": "free", "silver": "s", "silver_share": 2.0, "root": "multi"}
     files = {"train": "other", "test": "other", "held_out": "other"}
     Path("c.yaml").write_text(json.dumps({"treebank": kept | files}))
+    assert main(["train", "--config", "c.yaml", "-o", "m"]) == 2
+    assert capsys.readouterr().err == "nonproj: other: no such file\n"
     options = parse_arguments(["train", "mine.conllu", "--config", "c.yaml", "-o", "m"])
     assert config_of(options).treebank == TreebankConfig(**kept)
     model = Model(config_of(options), {}, {}, ["x"], {}, {})

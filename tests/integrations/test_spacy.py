@@ -5,7 +5,6 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +16,7 @@ from nonproj.errors import ConfigError, DataError, ModelError
 from nonproj.io.objects import from_words
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.pipeline.loaded import LoadedModel
 from nonproj.pipeline.parser import Parser
-from nonproj.tagging.analyzer import Analyzer
-from nonproj.tagging.tagset import TagSet
 from nonproj.trees.crossing import nonprojective
 
 spacy = pytest.importorskip("spacy")
@@ -166,67 +162,6 @@ def test_displacy_draws_the_tree(nlp):
 
 
 # -- tags and sentences of others --------------------------------------------------------------------------------------
-
-
-class ToyAnalyzer(Analyzer):
-    """A tagger that knows the toy language."""
-
-    def __init__(self):
-        pass
-
-    columns = (2, 3, 4, 5)
-    tagger = SimpleNamespace(tags=TagSet([(tag, "_", "_") for tag in sorted(set(TAGS.values()))]))
-
-    def annotate(self, batch, overwrite=False):
-        """Return the rows with the tags of the toy language, only for missing tags or for all."""
-        new = [[r[1].upper(), TAGS.get(r[1], "X"), f"x{TAGS.get(r[1])}", "Case=Nom"] for s in batch for r in s.rows]
-        rows = iter(new)
-        return [
-            [
-                [*r[:2], *(n if overwrite or o == "_" else o for n, o in zip(next(rows), r[2:6], strict=True)), *r[6:]]
-                for r in s.rows
-            ]
-            for s in batch
-        ]
-
-    def annotate_with_margins(self, batch, overwrite=False, encoded=None):
-        """Return the rows of `annotate`, and that it is sure of all tags."""
-        return self.annotate(batch, overwrite), [np.full(len(s.rows), np.inf) for s in batch]
-
-
-@pytest.mark.parametrize("tags", ["missing", "all", "none"])
-def test_tags_are_kept_overwritten_or_left_alone(path, tags, monkeypatch):
-    monkeypatch.setattr(LoadedModel, "analyzer", ToyAnalyzer())
-    nlp = spacy.blank("da")
-    nlp.add_pipe("nonproj", config={"model": str(path), "tags": tags})
-    doc = nlp.make_doc("den hund ser hus .")
-    doc[1].pos_, doc[1].lemma_ = "PROPN", "mine"
-    doc[1].set_morph("Number=Sing")
-    doc = nlp(doc)
-    found = [(token.lemma_, token.pos_, token.tag_, str(token.morph)) for token in doc][:2]
-    first = ("DEN", "DET", "xDET", "Case=Nom")
-    expected = {
-        "missing": [first, ("mine", "PROPN", "xNOUN", "Number=Sing")],
-        "all": [first, ("HUND", "NOUN", "xNOUN", "Case=Nom")],
-        "none": [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")],
-    }
-    assert found == expected[tags]
-
-
-def test_tags_of_other_treebanks_are_no_error(path, monkeypatch):
-    """The coarse tags and features of CoNLL-X are not those of Universal Dependencies."""
-
-    class Foreign(ToyAnalyzer):
-        tagger = SimpleNamespace(tags=TagSet([("N", "NC", "_")]))
-
-        def annotate(self, batch, overwrite=False):
-            return [[[*row[:2], "l", "N", "NC", "sg|def", *row[6:]] for row in s.rows] for s in batch]
-
-    monkeypatch.setattr(LoadedModel, "analyzer", Foreign())
-    nlp = spacy.blank("da")
-    nlp.add_pipe("nonproj", config={"model": str(path)})
-    doc = nlp("den hund")
-    assert [(token.lemma_, token.pos_, token.tag_, str(token.morph)) for token in doc] == [("l", "", "NC", "")] * 2
 
 
 def test_sentence_starts_of_others_are_kept(path):

@@ -178,19 +178,11 @@ def test_to_frame_has_a_row_for_each_word(doc, nlp):
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def test_pipe_equals_one_call_for_each_text(nlp):
-    texts = ["", TEXT, "\n\n", "Hund ser kat.", "", *["Den mand jager den stor kat løbende."] * 70, ""]
-    piped = list(nlp.pipe(iter(texts)))
-    assert [doc.text for doc in piped] == texts
-    for text, doc in zip(texts, piped, strict=True):
-        assert doc.to_conllu() == nlp(text).to_conllu()
-    assert [len(doc) for doc in piped[:5]] == [0, 3, 0, 1, 0]
-
-
 def test_pipe_shares_texts_among_processes(nlp):
-    texts = [TEXT, "", "Hund ser kat."] * 100
+    texts = [TEXT, "", "\n\n", "Hund ser kat.", ""] * 50
     one, two = (list(nlp.pipe(zip(texts, itertools.count()), as_tuples=True, n_process=jobs)) for jobs in (1, 2))
     assert [(doc.to_json(), number) for doc, number in two] == [(doc.to_json(), number) for doc, number in one]
+    assert [doc.to_conllu() for doc, _ in one] == 50 * [nlp(text).to_conllu() for text in texts[:5]]
     for wrong in (0, -2):
         with pytest.raises(ValueError, match="n_process"):
             nlp.pipe(texts, n_process=wrong)
