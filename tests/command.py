@@ -52,6 +52,15 @@ def run(*words: str, **options) -> subprocess.CompletedProcess:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
 
 
+def run_python(program: str, *words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess:
+    """Run a Python program, which may import this package, to its successful end in a new interpreter."""
+    command, environment = [sys.executable, "-P", "-c", program, *words], os.environ | {"PYTHONPATH": str(ROOT)}
+    options = {"cwd": cwd, "env": environment | variables, "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, **options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
 def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProcess:
     """Run a program to its end in a copy of this process, which needs no second to import what is imported already.
 

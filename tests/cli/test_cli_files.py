@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 import tqdm
-from command import Terminal, run_copy
+from command import ROOT, Terminal, run_copy
 from instances import seeds
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import conll
 
-ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "1", "--parts", "arc", "-qq"]
 
 

@@ -1,12 +1,10 @@
 """Commands of other distributions, found by their entry points if asked for; imports of the program at its start."""
 
 import importlib.metadata
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from command import ROOT, run_python
 
 from nonproj.cli.main import build_parser, main
 from nonproj.cli.plugins import GROUP, WARMUPS, WORKBENCH, warm_ups
@@ -102,7 +100,6 @@ def test_the_help_lists_its_commands_all_the_same(monkeypatch, capsys):
 
 # -- imports -----------------------------------------------------------------------------------------------------------
 
-ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = str(ROOT / "tests" / "golden" / "model.nonproj")
 
 LINEAR_ALGEBRA = f"""
@@ -149,5 +146,4 @@ def test_what_is_not_needed_is_not_imported(program, unwanted, tmp_path):
     if not isinstance(program, str):
         program = f"from nonproj.cli.main import main\nassert not any(main(each.split()) for each in {program})"
     program = f"import sys\n{program}\nassert not (found := set({unwanted.split()}) & set(sys.modules)), found"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    assert subprocess.run([sys.executable, "-c", program], env=environment, cwd=tmp_path, check=False).returncode == 0
+    run_python(program, cwd=tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import SMALL, Terminal
+from command import ROOT, SMALL, Terminal
 from scripts import imported
 from toy import QUICK, treebank
 
@@ -187,7 +187,6 @@ def test_at_least_one_sentence_is_held_out_and_its_figures_are_shown(toy_folder,
 # -- treebanks ---------------------------------------------------------------------------------------------------------
 
 
-ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 
 

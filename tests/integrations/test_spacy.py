@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command import ROOT
 from toy import QUICK, sentences
 
 import nonproj
@@ -26,7 +27,6 @@ from spacy.tokens import Doc  # noqa: E402
 
 from nonproj.integrations.spacy import NonprojComponent  # noqa: E402
 
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = QUICK | dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
 OPTIONS |= {"segmenter.epochs": 0, "tagger.epochs": 0, "training.epochs": 4}
 TAGS = {row[1]: row[3] for sentence in sentences(60) for row in sentence.rows}

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command import run, running, start, wait_until, work_until_end
+from command import run, run_python, running, start, wait_until, work_until_end
 
 import nonproj
 from nonproj.cli import compile as compile_command
@@ -83,8 +83,7 @@ json.dump([code, [f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in use
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
 def test_a_parse_uses_the_kernels_that_stand_for_its_stages(tmp_path):
     words = ["parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"), "-o", str(tmp_path / "out.conll")]
-    done = subprocess.run([sys.executable, "-c", USED, *words], capture_output=True, check=True)
-    code, used = json.loads(done.stdout)
+    code, used = json.loads(run_python(USED, *words).stdout)
     needed = needed_kernels(PART_SETS["grandparent"], False)
     assert code == 0 and set(needed) > DECODING
     assert set(needed) <= set(used)

@@ -4,15 +4,13 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 
 import numba
 import pytest
+from command import ROOT, run_python
 
 import nonproj
 from nonproj.kernels.cache import ENDING, KernelFiles, uninterrupted
@@ -51,10 +49,8 @@ print([any(folder.rglob("arcs.*.nbc")) for folder in (before, kept_in())], befor
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_the_folder_is_that_of_the_settings_with_which_numba_has_compiled(tmp_path):
     """In somebody's own Python, numba reads its file again at each compilation."""
-    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(Path(nonproj.__file__).parents[1])}
-    command = [sys.executable, "-P", "-c", _SETTINGS]
-    run = partial(subprocess.run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | variables)
-    assert run(command).stdout == "[False, True] True\n"
+    done = run_python(_SETTINGS, cwd=tmp_path, NONPROJ_CACHE=str(tmp_path / "cache"))
+    assert done.stdout == "[False, True] True\n"
 
 
 OTHER = {
@@ -128,13 +124,11 @@ json.dump([limit(1), [path.parent.name for path in folder.rglob("*.nbc")],
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_kernels_of_another_package_are_cached_in_its_folder_and_compiled_again_when_it_changes(tmp_path):
-    other, root = write(tmp_path / "other", OTHER), Path(nonproj.__file__).parents[1]
-    environment = os.environ | {"NONPROJ_CACHE": str(tmp_path / "cache"), "NONPROJ_SILENT": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join((str(tmp_path), str(root)))
+    other, path = write(tmp_path / "other", OTHER), os.pathsep.join((str(tmp_path), str(ROOT)))
+    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run():
-        command = [sys.executable, "-B", "-c", _OTHER, str(other)]
-        return json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+        return json.loads(run_python(_OTHER, str(other), **variables).stdout)
 
     assert run() == [9, ["other.deep"], False, 1, True]
     assert run() == [9, ["other.deep"], False, 0, True]
@@ -188,7 +182,7 @@ def copies(tmp_path, monkeypatch) -> list[Path]:
 
 def call(folder: Path) -> tuple[str, str]:
     """Output of a process that calls a kernel of a copy."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=folder, capture_output=True, text=True, check=True)
+    done = run_python(PROGRAM, PYTHONPATH=str(folder))
     return done.stdout, done.stderr
 
 
@@ -268,8 +262,7 @@ for number in range(300):
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_ctrl_c_in_a_kernel_is_a_keyboard_interrupt():
     """It was a SystemError, or crashed the process."""
-    done = subprocess.run([sys.executable, "-P", "-c", INTERRUPTED], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert run_python(INTERRUPTED).stderr == ""
 
 
 def test_ctrl_c_is_delivered_when_code_is_complete():

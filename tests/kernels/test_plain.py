@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numba
 import pytest
-from command import run
+from command import ROOT, run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 

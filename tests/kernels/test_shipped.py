@@ -6,15 +6,13 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import llvmlite.binding
 import pytest
+from command import ROOT
 
 from nonproj.kernels import shipped
 from nonproj.kernels.cache import ENDING
-
-ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
 import numpy as np

@@ -2,13 +2,13 @@
 
 import os
 import stat
-import subprocess
-import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from command import run_python
 
 from nonproj.kernels.cache import ENDING, KernelFiles
 from nonproj.kernels.folders import cache_folder, source_digest
@@ -213,12 +213,8 @@ print(is_projective(np.array([-1, 0, 1], np.int32)))
 def test_a_process_executes_nothing_that_was_planted(tmp_path):
     """The files have the names of those that it looks for."""
     (tmp_path / "cache").mkdir(mode=0o700)
-    variables = os.environ | {"NONPROJ_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
-
-    def run() -> subprocess.CompletedProcess:
-        command = [sys.executable, "-P", "-c", PROGRAM]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-
+    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    run = partial(run_python, PROGRAM, **variables)
     assert run().stderr == ""
     paths = list((tmp_path / "cache").rglob(f"*{ENDING}"))
     files = KernelFiles(assert_refused, tmp_path / "mine")
@@ -331,8 +327,7 @@ def test_no_folder_at_all(shared, monkeypatch):
 def test_a_folder_for_one_process_is_removed_at_its_end(shared):
     shared.touch()
     program = "from nonproj.kernels.folders import kept_in; print(kept_in())"
-    environment = os.environ | {"TMPDIR": str(shared.parent)}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    done = run_python(program, TMPDIR=str(shared.parent))
     assert done.stdout.startswith(f"{shared.parent}/nonproj-")
     assert not Path(done.stdout.strip()).exists()
     assert done.stderr.startswith(f"others can write to {shared}, ")

@@ -10,6 +10,7 @@ from pathlib import Path
 import conllu
 import numpy as np
 import pytest
+from command import ROOT
 from naive_trees import all_trees
 from toy import sentences, treebank
 
@@ -22,7 +23,6 @@ from nonproj.io.objects import conllu_text, from_conllu, from_words
 from nonproj.pipeline.stages import prune
 from nonproj.trees.crossing import nonprojective
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"
 
 

@@ -3,7 +3,6 @@
 import io
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import tqdm
-from command import ENDS, Terminal, die_once, running, start, wait_until, work_until_end
+from command import ENDS, Terminal, die_once, run_python, running, start, wait_until, work_until_end
 from instances import seeds
 from toy import treebank
 
@@ -153,8 +152,8 @@ def test_sentences_before_an_error_are_written(here, monkeypatch, capsysbinary):
 def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     code = "from multiprocessing import Pipe; from nonproj.workers.copies import _send\n"
     code += "ours, theirs = Pipe()\ntheirs.close()\n_send(ours, b'reply')\nprint('still here')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize(
@@ -247,8 +246,7 @@ kept = open({str(tmp_path / "a")!r}, "w")
 with processes.Processes(2) as workers:
     print([workers.rehearse(len, "abc"), *pool.in_order(workers, _descriptors, [()] * 2)])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[3, 4, 4]\n"
+    assert run_python(code).stdout == "[3, 4, 4]\n"
 
 
 def _descriptors() -> int:
