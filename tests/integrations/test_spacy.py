@@ -288,6 +288,7 @@ def test_a_component_without_a_model_says_so_at_the_first_document():
 
 
 def test_without_a_model_the_component_has_the_default_and_questions_another_language(tmp_path, caplog):
+    caplog.set_level("WARNING", "nonproj")  # other tests may have run quiet commands
     nlp = spacy.blank("de")
     nlp.add_pipe("nonproj")
     assert [each.getMessage() for each in caplog.records if "language" in each.getMessage()] == [

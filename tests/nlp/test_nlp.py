@@ -129,7 +129,7 @@ def test_to_conllu_is_read_back(doc):
 def test_text_is_parsed_as_by_the_command_line(path, nlp, tmp_path, capsys):
     text = TEXT + "\n\nHund ser kat.\u00a0 Kat ser hund sovende" + TEXT
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    assert main(["parse", "--text", str(path), str(tmp_path / "in.txt"), "-q"]) == 0
+    assert main(["parse", "--text", str(path), str(tmp_path / "in.txt")]) == 0
     assert nlp(text).to_conllu() == capsys.readouterr().out
 
 
