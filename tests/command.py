@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import subprocess
@@ -17,6 +18,12 @@ from typing import NoReturn
 from nonproj.kernels.folders import kept_in
 
 ROOT = Path(__file__).resolve().parents[1]
+ENDS = [
+    (signal.SIGINT, 130, b"nonproj: interrupted\n"),
+    (signal.SIGTERM, 143, b"nonproj: terminated\n"),
+    (signal.SIGHUP, 129, b"nonproj: hung up\n"),
+]
+"""Signals, and exit code and message of a command that one of them ends."""
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "2", "-qq"]
 
 
@@ -43,6 +50,15 @@ def run(*words: str, **options) -> subprocess.CompletedProcess:
     """Run the command to its end."""
     command, environment = [sys.executable, "-m", "nonproj", *words], os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, **options)
+
+
+def run_python(program: str, *words: str, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess:
+    """Run a Python program, which may import this package, to its successful end in a new interpreter."""
+    command, environment = [sys.executable, "-P", "-c", program, *words], os.environ | {"PYTHONPATH": str(ROOT)}
+    options = {"cwd": cwd, "env": environment | variables, "capture_output": True, "text": True}
+    done = subprocess.run(command, check=False, **options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
 
 
 def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProcess:
@@ -169,6 +185,14 @@ def _state(path: Path) -> list[str]:
         state = path.read_text().rpartition(") ")[2].split()
         return state if state[0] != "Z" else []
     return []
+
+
+class Terminal(io.StringIO):
+    """A text that is shown on a terminal."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
 
 
 def die_once(marker: str) -> str:

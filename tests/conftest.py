@@ -31,6 +31,14 @@ def model_of(tmp_path_factory):
     return partial(shared_model, folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder)
 
 
+@pytest.fixture(scope="session")
+def toy_folder(tmp_path_factory, model_of):
+    """A folder with a treebank, the small model, and the output of one process for a file."""
+    from pieces import make_files
+
+    return make_files(tmp_path_factory.mktemp("toy"), model_of("small"))
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """A headless browser; the tests that need one are skipped without it."""

@@ -14,6 +14,7 @@ from nonproj.cli.main import main
 from nonproj.io import splitting
 from nonproj.io.checks import DEFAULT_RULES
 from nonproj.workers import processes
+from nonproj.workers.partial import JobLog, Record
 
 
 def make_files(folder: Path, model: Path) -> Path:
@@ -36,6 +37,29 @@ def work_in(folder: Path, files: Path, monkeypatch) -> Path:
     monkeypatch.setattr(processes, "can_fork", lambda: True)
     monkeypatch.setattr(splitting, "split", functools.partial(splitting.split, size=1500))
     return folder
+
+
+class _Killed(BaseException):
+    """Ends a run like a kill, without any clean-up."""
+
+
+def interrupted(monkeypatch, after: int, *words: str) -> int:
+    """Run a command that is killed after a number of records; return the number of kept ones, or -1 if it ends."""
+    kept, append = [], JobLog.append
+
+    def appending(self, record: Record) -> None:
+        if len(kept) == after:
+            raise _Killed
+        append(self, record)
+        kept.append(record)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobLog, "append", appending)
+        try:
+            main(list(words))
+        except _Killed:
+            return len(kept)
+    return -1
 
 
 def units_of_pieces(pieces: Iterable, rules=DEFAULT_RULES) -> Iterator:

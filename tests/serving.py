@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from command import ROOT, start
+from command import ROOT, running, start
 
 from nonproj.errors import FileError
 from nonproj.server.memory import limit_memory
@@ -31,6 +31,9 @@ DATA = {"data": "den hund ser hus", "input": "horizontal", "parser": ""}
 
 HTTP: dict = {"timeout": 60, "verify": ssl.create_default_context()}
 """Options of requests: by default, httpx makes a context for each of them, in 20 ms, although none here needs it."""
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+"""The header of a request whose fields are in its body."""
 
 WORDS = ("den", "stor", "lille", "hund", "kat", "mand", "hus", "ser", "jager", "kender", "sovende", ".")
 
@@ -60,6 +63,11 @@ class Server:
         """The port that it listens on."""
         return int(self.url.rpartition(":")[2])
 
+    @property
+    def workers(self) -> set[int]:
+        """The numbers of the processes that it has started."""
+        return {*running(self.process.pid)} - {self.process.pid}
+
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
         self.process.send_signal(number)
@@ -82,20 +90,32 @@ def nonsense(count: int, seed: int = 0) -> str:
     return " ".join(random.Random(seed).choices(WORDS, k=count))
 
 
+def talk(port: int, *data: bytes, end: bool = False) -> bytes:
+    """Answer of a server until it closes the connection; with ``end``, the client says that it has sent all."""
+    answer = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client, contextlib.suppress(ConnectionError):
+        for block in data:
+            client.sendall(block)
+        if end:
+            client.shutdown(socket.SHUT_WR)
+        while block := client.recv(65536):
+            answer += block
+    return answer
+
+
 async def with_application(app, work):
-    """Return the result of a coroutine called with the port of an application's server."""
-    uvicorn, ours = map(importlib.import_module, ("uvicorn", "nonproj.server.connections"))
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, http=ours.Protocol, ws="none", lifespan="off", log_config=None, access_log=False)
-    server = uvicorn.Server(config)
-    server.install_signal_handlers = lambda: None
-    running = asyncio.ensure_future(server.serve(sockets=[listener]))
-    try:
-        return await asyncio.wait_for(work(listener.getsockname()[1]), 120)
-    finally:
-        server.should_exit = server.force_exit = True
-        await running
+    """Return the result of a coroutine function called with the port of an application's server."""
+    accepting, library = map(importlib.import_module, ("nonproj.server.accepting", "nonproj.server.library"))
+    with accepting.bind("127.0.0.1", 0) as listener:
+        started = asyncio.Event()
+        server = library.Server(library.configuration(app, timeout_graceful_shutdown=10), started.set)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        await started.wait()
+        try:
+            return await asyncio.wait_for(work(listener.getsockname()[1]), 120)
+        finally:
+            server.stop()
+            await running
 
 
 # -- requests while a server changes -----------------------------------------------------------------------------------

@@ -1,15 +1,18 @@
 """The command line."""
 
-from __future__ import annotations
-
+import argparse
+import gc
 import gzip
 import io
+import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +20,12 @@ import pytest
 from command import enter, start
 from toy import QUICK, treebank
 
+from nonproj.cli import common
 from nonproj.cli.main import main
+from nonproj.io import conll
+from nonproj.model.model import Model
+from nonproj.pipeline.parser import BATCH
+from nonproj.trees.crossing import nonprojective
 
 SMALL = ["--set", "features.bits=16", "--set", "pruner.bits=16", "--set", "labeler.bits=16"]
 SMALL += [f"--set={name}={value}" for name, value in QUICK.items()]
@@ -57,32 +65,50 @@ def columns(text: str) -> list[list[str]]:
         (["parse", "in.conllu", "-o"], "argument -o/--output: expected one argument"),
         (["inspect", "a", "b"], "unknown argument 'b'"),
         (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: '1e3' is not an integer"),
-        (
-            ["parse", "a", "b", "--cut-words", "5"],
-            "--cut-words applies to plain text: --text, --lines, --words or --tokens",
-        ),
+        (["parse", "a", "b", "--cut-words", "5"], "--cut-words applies to plain text: --text, --lines, --words or"),
         (["parse", "a", "b", "--breaks"], "--breaks applies to plain text: --text, --lines, --words or --tokens"),
+        (["parse", "a", "b", "--format", "xml"], "unknown --format 'xml'; known: conllu, jsonl, parquet"),
+        (["parse", "-m", "a", "--text", "--lexicon", "-"], "cannot both be standard input"),
         (["evaluate", "a", "-", "-"], "PARSED and PARSED cannot both be standard input (-)"),
         (["evaluate", "-", "a", "--ud", "--errors", "--train", "-"], "GOLD and --train cannot both be standard"),
         (["show", "-", "--gold", "-"], "FILE and --gold cannot both be standard input (-)"),
         (["train", "-", "-o", "m", "--test", "-"], "TRAIN and --test cannot both be standard input (-)"),
         (["parse", "-m", "a", "--single-root", "--multi-root"], "not allowed with"),
+        (["parse", "m", "a", "--jobs", "2", "--scheduler", "tcp://a:1"], "not allowed with"),
         (["evaluate", "a"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "a", "b", "-m", "c"], "expected GOLD PARSED, GOLD A B or -m MODEL GOLD"),
         (["evaluate", "--ud", "a"], "nonproj evaluate: expected --ud GOLD A [B] (try"),
         (["evaluate", "a", "b", "--json", "c", "d"], "unknown argument 'd'"),
         (["evaluate", "a", "b", "--multi-root"], "--multi-root applies to parsing and needs --model"),
+        (["distil", "a", "b", "--treebank", "c", "-o", "d", "--most-words", "0"], "argument --most-words: '0'"),
+        (["serve", "a", "--port", "99999"], "'99999' is not a number from 0 to 65535"),
+        (["package", "a", "--rounding", "-1"], "'-1' is not a number from 0 to 100"),
+        (["package", "a", "--language", "Danish"], "'Danish' is not the code of a language, such as da or got"),
+        (["--jobs=2", "parse", "a"], "nonproj: --jobs belongs behind the command: nonproj parse --jobs=2 (try"),
+        (["-j", "2", "parse", "a"], "nonproj: -j belongs behind the command: nonproj parse -j (try"),
+        (["-v", "--modle", "parse"], "nonproj: unknown option --modle (try"),
+        (["-v"], "nonproj: a command is expected: train,"),
         ([], "a command is expected: train, distil, parse, evaluate, show, inspect,"),
+        *(
+            (["parse", "m", "a", f"--jobs={number}"], f"'{number}' is not a number from 1 to 1024, or -1")
+            for number in ("0", "-2", "two", "1.5", "100000")
+        ),
+        *(
+            (["parse", "m", "a", "--scheduler", each], f"{each!r} is not the address of a Dask scheduler, such as tcp:")
+            for each in ("", " ", "tcp://", "tls://", "http://x", "tcp://a", "tcp://a:0", "tcp://a:b", "a b:1")
+        ),
+        *(
+            (["parse", "a", "b", f"--scheduler-timeout={seconds}"], f"'{seconds}' is not a number of seconds")
+            for seconds in ("0", "-1", "nan", "inf", "soon")
+        ),
     ],
 )
 def test_usage_errors_are_one_line(words, message, capsys):
     with pytest.raises(SystemExit) as left:
         main(words)
     error = capsys.readouterr().err
-    assert left.value.code == 2
+    assert (left.value.code, error.startswith("nonproj"), error.count("\n")) == (2, True, 1)
     assert message in error
-    assert error.startswith("nonproj")
-    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -90,10 +116,12 @@ def test_usage_errors_are_one_line(words, message, capsys):
     [
         (["parse", "-m", "none.nonproj", "a"], "none.nonproj"),
         (["parse", "-m", "a", "b", "c"], "--output: several files need a folder to write to: -o FOLDER"),
-        (
-            ["parse", "-m", "a", "b", "-o", "d.conllu", "c"],
-            "need a folder to write to, not the file d.conllu: -o FOLDER",
-        ),
+        (["parse", "-m", "a", "b", "-o", "d.conllu", "c"], "folder to write to, not the file d.conllu: -o FOLDER"),
+        (["parse", "-m", "a", "b", "-o", "c.parquett"], "c.parquett: unknown ending; did you mean .parquet?"),
+        (["parse", "-m", "a", "b", "-o", "c.PARQUET"], "c.PARQUET: unknown ending; did you mean .parquet?"),
+        (["parse", "-m", "a", "b", "-o", "c.jsnol.gz"], "c.jsnol.gz: unknown ending; did you mean .jsonl?"),
+        (["parse", "-m", "a", "b", "-o", "c.TSV"], "c.TSV: tables are not written as .TSV; use .parquet or .jsonl"),
+        (["parse", "-m", "a", "b", "-o", "c.csv.gz"], "c.csv.gz: tables are not written as .csv; use .parquet or"),
         (["train", "bad.conll", "-o", "m"], "bad.conll:2: 2 columns, 10 expected"),
         (["train", "bad.conll", "-o", "none/m"], "none/m: cannot be written: there is no folder 'none'"),
         (["train", "a", "-o", "m", "--set", "training.epoch=3"], "training.epoch"),
@@ -103,6 +131,12 @@ def test_usage_errors_are_one_line(words, message, capsys):
         (["train", "good.conll", "-o", "m", "--test", "none.conll"], "none.conll: no such file"),
         (["evaluate", "good.conll", "none.conll"], "none.conll: no such file"),
         (["inspect", "bad.conll"], "bad.conll"),
+        (["serve", "none.nonproj"], "nonproj: none.nonproj: no such file"),
+        (["parse", "klingon", "good.conll"], "nonproj: klingon: no such file, and no installed model has this name ("),
+        *(
+            ([*words.split(), "klingon"], "nonproj: klingon: no such file, and no installed model has this name (")
+            for words in ("evaluate good.conll -m", "show good.conll -m", "inspect", "package", "serve")
+        ),
     ],
 )
 def test_errors_are_one_line(words, message, capsys, tmp_path, monkeypatch):
@@ -111,22 +145,25 @@ def test_errors_are_one_line(words, message, capsys, tmp_path, monkeypatch):
     Path("bad.conll").write_text("1\ta\t_\tA\tA\t_\t0\troot\t_\t_\n2\tb\n\n", encoding="utf-8")
     assert main(words) == 2
     output, error = capsys.readouterr()
-    assert output == ""
+    assert (output, error.startswith("nonproj: "), error.count("\n")) == ("", True, 1)
     assert message in error
-    assert error.startswith("nonproj: ")
-    assert error.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.conll", "good.conll"]
 
 
 # -- parse -------------------------------------------------------------------------------------------------------------
 
 
+def statistics() -> list[dict]:
+    """The statistics that a parse has written."""
+    return [json.loads(line, parse_constant=pytest.fail) for line in Path("s.jsonl").read_text().splitlines()]
+
+
 def test_parse_changes_two_columns_only(here):
     assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"]) == 0
     text, parsed = Path("test.conll").read_text(encoding="utf-8"), Path("out.conll").read_text(encoding="utf-8")
     assert columns(parsed) == columns(text)
-    assert main(["parse", "-m", "toy.nonproj", "out.conll", "-o", "again.conll"]) == 0
-    assert Path("again.conll").read_text(encoding="utf-8") == parsed  # the input's heads are not looked at
+    assert main(["parse", "-m", "toy.nonproj", "out.conll", "-o", "out.conll"]) == 0
+    assert Path("out.conll").read_text(encoding="utf-8") == parsed  # the input's heads are not looked at
 
 
 def test_parse_reads_pipes_and_gzip(here, monkeypatch, capsysbinary):
@@ -140,57 +177,39 @@ def test_parse_reads_pipes_and_gzip(here, monkeypatch, capsysbinary):
     assert capsysbinary.readouterr().out == parsed
 
 
-def test_parse_may_write_its_own_input(here):
-    main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
-    Path("same.conll").write_bytes(Path("test.conll").read_bytes())
-    assert main(["parse", "-m", "toy.nonproj", "same.conll", "-o", "same.conll"]) == 0
-    assert Path("same.conll").read_bytes() == Path("out.conll").read_bytes()
-
-
 def test_statistics(here):
     arguments = ["parse", "-m", "toy.nonproj", "test.conll", "--stats", "s.jsonl", "-o", "out.conll"]
     assert main([*arguments, "--stats-comments"]) == 0
-    facts = [json.loads(line, parse_constant=pytest.fail) for line in Path("s.jsonl").read_text().splitlines()]
-    assert [fact["sentence"] for fact in facts] == list(range(1, 16))
-    lines = Path("test.conll").read_text(encoding="utf-8").splitlines()
+    facts, lines = statistics(), Path("test.conll").read_text(encoding="utf-8").splitlines()
+    assert [(fact["sentence"], fact["path"]) for fact in facts] == [(n, "test.conll") for n in range(1, 16)]
     for fact in facts:
         assert lines[fact["line"] - 1].startswith("1\t")
-        assert fact["path"] == "test.conll"
         assert fact["gap"] == fact["bound"] - fact["score"] >= -1e-6
         assert fact["certified"] or not fact["agreed"]
-    comments = [line for line in Path("out.conll").read_text(encoding="utf-8").splitlines() if line.startswith("# ")]
-    certified = [line for line in comments if line.startswith("# nonproj certified = ")]
+    lines = Path("out.conll").read_text(encoding="utf-8").splitlines()
+    certified = [line for line in lines if line.startswith("# nonproj certified = ")]
     assert certified == [f"# nonproj certified = {json.dumps(fact['certified'])}" for fact in facts]
     assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", os.devnull, "--stats", os.devnull]) == 0
 
 
-@pytest.mark.parametrize(
-    "option", ["--single-root", "--projective", "--no-projective", "--max-iterations=1", "--exact"]
-)
-def test_decoding_options(here, option):
-    from nonproj.io.conll import read
-    from nonproj.trees.crossing import nonprojective
+OBEYED = {
+    "--single-root": lambda facts, trees: all((heads == 0).sum() == 1 for heads in trees),
+    "--projective": lambda facts, trees: not any(nonprojective(heads).any() for heads in trees),
+    "--no-projective": lambda facts, trees: any(nonprojective(heads).any() for heads in trees),
+    "--max-iterations=1": lambda facts, trees: {fact["iterations"] for fact in facts if not fact["nodes"]} == {1},
+    "--exact": lambda facts, trees: all(fact["certified"] for fact in facts),
+}
 
+
+@pytest.mark.parametrize("option", OBEYED)
+def test_decoding_options(here, option):
     assert main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll", option, "--stats", "s.jsonl"]) == 0
-    facts = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
-    sentences = list(read("out.conll"))
-    assert len(facts) == len(sentences) == 15
-    if option == "--single-root":
-        assert all((sentence.heads == 0).sum() == 1 for sentence in sentences)
-    elif option == "--no-projective":
-        assert any(nonprojective(sentence.heads).any() for sentence in sentences)
-    elif option == "--projective":
-        assert not any(nonprojective(sentence.heads).any() for sentence in sentences)
-    elif option == "--exact":
-        assert all(fact["certified"] for fact in facts)
-    else:
-        unsearched = [fact for fact in facts if not fact["nodes"]]
-        assert unsearched and all(fact["iterations"] == 1 for fact in unsearched)
+    facts, trees = statistics(), [sentence.heads for sentence in conll.read("out.conll")]
+    assert len(facts) == len(trees) == 15
+    assert OBEYED[option](facts, trees)
 
 
 def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, capsys):
-    from nonproj.model.model import Model
-
     model = Model.load("toy.nonproj")
     table = model.weights["parser"]
     model.weights["parser"] = np.random.default_rng(0).integers(-99, 99, table.shape).astype(table.dtype)
@@ -199,7 +218,7 @@ def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, c
     model.save("wild.nonproj")
     words = ["parse", "-m", "wild.nonproj", "test.conll", "-o", "out.conll", "--max-iterations=1", "--stats", "s.jsonl"]
     assert main([*words, "--no-exact"]) == 0
-    plain = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    plain = statistics()
     assert all(fact["nodes"] == 0 and fact["iterations"] == 1 for fact in plain)
     gaps = sum(not fact["certified"] for fact in plain)
     assert gaps
@@ -208,7 +227,7 @@ def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, c
     assert " sentences without a certificate; raise --search-limit\n" in capsys.readouterr().err
     assert main([*words, "--search-limit", "100000000"]) == 0
     assert capsys.readouterr().err == ""
-    found = [json.loads(line) for line in Path("s.jsonl").read_text().splitlines()]
+    found = statistics()
     assert any(fact["nodes"] for fact in found)
     for fact, before in zip(found, plain, strict=True):
         assert fact["certified"]
@@ -217,23 +236,25 @@ def test_branch_and_bound_certifies_what_the_subgradient_method_does_not(here, c
         assert fact["nodes"] == 0 or not before["certified"]
 
 
-def test_broken_input_leaves_no_output(here, capsys):
+@pytest.mark.parametrize("jobs", [[], ["--jobs", "2"]])
+def test_broken_input_leaves_no_output(here, capsys, jobs):
     Path("bad.conll").write_text(treebank(2) + "1\ta\n\n", encoding="utf-8")
     before = set(here.iterdir())
-    assert main(["parse", "-m", "toy.nonproj", "bad.conll", "-o", "out.conll", "--stats", "s.jsonl"]) == 2
+    assert main(["parse", "-m", "toy.nonproj", "bad.conll", "-o", "out.conll", "--stats", "s.jsonl", *jobs]) == 2
     assert "2 columns, 10 expected" in capsys.readouterr().err
     assert set(here.iterdir()) == before
 
 
-def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here):
-    process = start("parse", "-m", "toy.nonproj", "--stats", "s.jsonl", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+@pytest.mark.parametrize(("form", "beginning"), [("conllu", b"1\t"), ("jsonl", b'{"sentence": 0,')])
+def test_pipes_are_answered_at_once_and_interrupted_without_a_traceback(here, form, beginning):
+    words = ["parse", "-m", "toy.nonproj", "--stats", "s.jsonl", "--format", form]
+    process = start(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.stdin.write(treebank(1).encode())
     process.stdin.flush()
-    assert process.stdout.readline().startswith(b"1\t")
+    assert process.stdout.readline().startswith(beginning)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert error == b"nonproj: interrupted\n"
+    assert (process.returncode, error) == (130, b"nonproj: interrupted\n")
     assert not [path for path in here.iterdir() if "s.jsonl" in path.name]
 
 
@@ -246,15 +267,64 @@ def test_closed_output_pipe(here):
     assert process.wait(timeout=60) == 141
 
 
+def test_order_of_arguments_does_not_matter(toy_folder, tmp_path):
+    model, source, outputs = str(toy_folder / "toy.nonproj"), str(toy_folder / "train.conll"), []
+    for i, words in enumerate(
+        (
+            ["-m", model, source, "-o", "OUT"],
+            [model, source, "-o", "OUT"],
+            ["-o", "OUT", model, source],
+            [model, "-o", "OUT", "--max-iterations", "250", source],
+        )
+    ):
+        out = tmp_path / str(i)
+        assert main(["parse", *(str(out) if word == "OUT" else word for word in words)]) == 0
+        outputs.append(out.read_bytes())
+    assert len(outputs[0]) > 1000
+    assert outputs.count(outputs[0]) == len(outputs)
+
+
+@pytest.mark.thorough
+def test_memory_does_not_grow_with_the_input(toy_folder, tmp_path):
+    """Eight times as many batches, the same memory."""
+    source, out, stats = tmp_path / "many.conll", tmp_path / "out", tmp_path / "stats"
+    peaks = []
+    for copies in (1, 2, 2, 16, 16):  # the first run loads compiled code; peaks depend on when garbage is collected
+        count = copies * BATCH
+        source.write_text(copies * treebank(BATCH), encoding="utf-8")
+        gc.collect()
+        tracemalloc.start()
+        words = ["parse", str(toy_folder / "toy.nonproj"), str(source), "-o", str(out), "--stats", str(stats)]
+        assert main(words) == 0
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert sum(1 for _ in conll.read(out)) == count == len(stats.read_text().splitlines())
+    assert min(peaks[3:]) < max(peaks[1:3]) + 2e5
+
+
+def test_progress_is_lines_where_standard_error_is_no_terminal(monkeypatch, capsys):
+    seconds = itertools.count(0, 15)
+    monkeypatch.setattr(common.time, "monotonic", lambda: next(seconds))
+    shown = common.progress_bar(argparse.Namespace(quiet=0))
+    assert list(shown(range(5), "parse")) == list(range(5))
+    assert capsys.readouterr().err == "parse: 2 done after 0:30\nparse: 4 done after 1:00\n"
+    assert list(common.progress_bar(argparse.Namespace(quiet=1))(range(5), "parse")) == list(range(5))
+    assert capsys.readouterr().err == ""
+
+
 # -- evaluate and inspect ----------------------------------------------------------------------------------------------
+
+
+def as_json(capsys, *words: str) -> dict:
+    """The output of a command as JSON."""
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
 
 
 def test_evaluate_a_file_or_a_model(here, capsys):
     main(["parse", "-m", "toy.nonproj", "test.conll", "-o", "out.conll"])
-    assert main(["evaluate", "test.conll", "--json", "out.conll"]) == 0
-    of_file = json.loads(capsys.readouterr().out)
-    assert main(["evaluate", "-m", "toy.nonproj", "test.conll", "--json"]) == 0
-    of_model = json.loads(capsys.readouterr().out)
+    of_file = as_json(capsys, "evaluate", "test.conll", "out.conll")
+    of_model = as_json(capsys, "evaluate", "-m", "toy.nonproj", "test.conll")
     for scope in ("without_punctuation", "with_punctuation"):
         assert of_file[scope] == of_model[scope]
     assert of_file["certificates"] is None
@@ -267,41 +337,31 @@ def test_evaluate_a_file_or_a_model(here, capsys):
 
 
 def test_evaluate_compares_two_files(here, capsys):
-    lines = Path("test.conll").read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("worse.conll").write_text("".join(line.replace("\tnsubj\t", "\tother\t") for line in lines), encoding="utf-8")
-    assert main(["evaluate", "test.conll", "--json", "test.conll", "worse.conll"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    text = Path("test.conll").read_text(encoding="utf-8")
+    Path("worse.conll").write_text(text.replace("\tnsubj\t", "\tother\t"), encoding="utf-8")
+    result = as_json(capsys, "evaluate", "test.conll", "test.conll", "worse.conll")
     assert (result["first"], result["second"], result["sentences"]) == ("test.conll", "worse.conll", 15)
     assert result["uas"] == {"first": 1.0, "second": 1.0, "difference": 0.0, "p": 1.0}
     assert result["las"]["second"] < 1.0 == result["las"]["first"]
     assert result["las"]["difference"] == pytest.approx(1 - result["las"]["second"])
     assert 0 < result["las"]["p"] < 0.05
     assert main(["evaluate", "test.conll", "test.conll", "worse.conll"]) == 0
-    text = capsys.readouterr().out
-    assert "A: test.conll: words, sentences and tags as in the gold file\n" in text
-    assert "15 sentences" in text and "labelled attachment (LAS)" in text and f"{result['las']['p']:.4f}" in text
-    rows = [line.split("\t") for line in lines]
-    bare = "".join("\t".join([*row[:7], "_", *row[8:]] if len(row) == 10 else row) for row in rows)
-    Path("bare.conll").write_text(bare, encoding="utf-8")
-    assert main(["evaluate", "test.conll", "bare.conll", "test.conll", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["las"] is None
+    shown = capsys.readouterr().out
+    assert "A: test.conll: words, sentences and tags as in the gold file\n" in shown
+    assert "15 sentences" in shown and "labelled attachment (LAS)" in shown and f"{result['las']['p']:.4f}" in shown
+    Path("bare.conll").write_text(re.sub(r"\w+(\t_\t_)$", r"_\1", text, flags=re.MULTILINE), encoding="utf-8")
+    assert as_json(capsys, "evaluate", "test.conll", "bare.conll", "test.conll")["las"] is None
 
 
 def test_inspect(here, capsys):
-    assert main(["inspect", "toy.nonproj", "--verify", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = as_json(capsys, "inspect", "toy.nonproj", "--verify")
     assert facts["verified"] is True
     assert facts["config"]["training"]["epochs"] == len(facts["training"]["log"]) == 3
-    assert facts["weights"]["parser"]["entries"] == 1 << 16
+    assert (facts["weights"]["parser"]["entries"], facts["labels"]) == (1 << 16, 7)
     assert 0 < facts["weights"]["parser"]["nonzero"] < 1
-    assert facts["labels"] == 7
     assert main(["inspect", "toy.nonproj"]) == 0
     text = capsys.readouterr().out
-    assert "toy.nonproj: a model of arc, sibling, grandparent" in text
-    assert "training.epochs" in text
-
-
-def test_damaged_model(here, capsys):
+    assert "toy.nonproj: a model of arc, sibling, grandparent" in text and "training.epochs" in text
     data = bytearray(Path("toy.nonproj").read_bytes())
     data[-100] ^= 1
     Path("damaged.nonproj").write_bytes(data)
@@ -317,17 +377,13 @@ def test_train_and_evaluate(here, capsys):
     assert main([*arguments, *SMALL, "--test", "test.conll", "--held-out", "0.2"]) == 0
     output, error = capsys.readouterr()
     assert "unlabelled attachment (UAS)" in output
-    assert "training on 48 sentences" in error
-    assert "epoch 2: " in error
-    assert "held-out UAS" in error
+    assert all(text in error for text in ("training on 48 sentences", "epoch 2: ", "held-out UAS"))
     assert not Path("m.nonproj.checkpoint").exists()
-    main(["inspect", "m.nonproj", "--json"])
-    facts = json.loads(capsys.readouterr().out)
+    facts = as_json(capsys, "inspect", "m.nonproj")
     assert (facts["config"]["parts"], facts["config"]["seed"]) == (["arc", "sibling"], 7)
     assert facts["training"]["sentences"] == 48
     last = facts["training"]["log"][-1]
-    main(["evaluate", "-m", "m.nonproj", "train.conll", "--json"])
-    figures = json.loads(capsys.readouterr().out)["without_punctuation"]
+    figures = as_json(capsys, "evaluate", "-m", "m.nonproj", "train.conll")["without_punctuation"]
     assert figures["uas"] == pytest.approx(last["uas"], abs=0.1)  # the held-out sentences are among these
     main(["evaluate", "-m", "m.nonproj", "test.conll"])
     again = capsys.readouterr().out

@@ -1,9 +1,6 @@
 """The command line and its files: none is lost with any standard streams, and swapped or wrong files get a hint."""
 
-from __future__ import annotations
-
 import gzip
-import io
 import json
 import os
 import re
@@ -15,14 +12,13 @@ from pathlib import Path
 
 import pytest
 import tqdm
-from command import run_copy
+from command import ROOT, Terminal, run_copy
 from instances import seeds
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.io import conll
 
-ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--config", str(ROOT / "configs" / "smoke.yaml"), "--epochs", "1", "--parts", "arc", "-qq"]
 
 
@@ -53,20 +49,15 @@ def shell(command: str, **options) -> subprocess.CompletedProcess:
     ("words", "message"),
     [
         ("parse m t -o m", "m: output is the same file as the model"),
-        ("parse m t -o ./m", "./m: output is the same file as the model"),
-        ("parse m t -o link", "link: output is the same file as the model"),
         ("parse m t -o twin", "twin: output is the same file as the model"),
         ("parse m t --stats m", "m: --stats is the same file as the model"),
         ("parse m t --stats t", "t: --stats is the same file as the input"),
         ("parse m t -o o --stats o", "o: --stats is the same file as the output"),
         ("parse m t --stats -", "<stdout>: --stats is the same file as the output"),
-        ("parse m t --stats /dev/stdout", "/dev/stdout: --stats is the same file as the output"),
         ("parse m t -o /dev/stdout --stats /dev/fd/1", "/dev/fd/1: --stats is the same file as the output"),
         ("train t -o t", "t: model is the same file as the treebank"),
         ("train t -c c -o c", "c: model is the same file as the configuration"),
-        ("train -c c -o t", "t: model is the same file as the treebank"),
         ("train -c c -o t2", "t2: model is the same file as the test file"),
-        ("train t --test t2 -o t2", "t2: model is the same file as the test file"),
         ("train t --held-out t2 -o t2", "t2: model is the same file as the held-out file"),
         ("train z.checkpoint -o z", "z.checkpoint: checkpoint is the same file as the treebank"),
         ("train t --set features.folder=. -o t2", "t2: model is the same file as the template file t2"),
@@ -76,7 +67,6 @@ def shell(command: str, **options) -> subprocess.CompletedProcess:
     ],
 )
 def test_no_output_is_an_input(here, capsys, words, message):
-    (here / "link").symlink_to("m")
     os.link("m", "twin")
     (here / "z.checkpoint").write_bytes(Path("t").read_bytes())
     before = contents(here)
@@ -162,7 +152,6 @@ def test_a_model_may_be_written_to_a_pipe(here):
 
 
 CLOSED = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
-IN_A_NEW_INTERPRETER = "parse m t -o out >&- <&-"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +159,7 @@ IN_A_NEW_INTERPRETER = "parse m t -o out >&- <&-"
     [
         ("parse m t >&-", 2, "nonproj: standard output is closed\n"),
         ("parse m t -o out >&-", 0, ""),
-        (IN_A_NEW_INTERPRETER, 0, ""),
+        ("parse m t -o out >&- <&-", 0, ""),
         ("parse m t -o out --jobs 2 >&- <&-", 0, ""),
         ("parse m t -o out --stats - >&-", 2, "nonproj: standard output is closed\n"),
         ("parse m -o out <&-", 2, "nonproj: <stdin>: this stream is closed\n"),
@@ -182,15 +171,15 @@ IN_A_NEW_INTERPRETER = "parse m t -o out >&- <&-"
 )
 def test_closed_streams(here, command, code, message):
     """In a new interpreter where it may matter to its start, and otherwise in a copy of this process."""
-    if command == IN_A_NEW_INTERPRETER:
+    if command == "parse m t -o out >&- <&-":
         result = shell(f"nonproj {command}", encoding="utf-8")
     else:
         closed = {name: None for name, redirection in CLOSED.items() if redirection in command.split()}
         result = run_copy("nonproj", *(word for word in command.split() if not word.endswith("&-")), **closed)
     assert (result.returncode, result.stderr) == (code, message)
-    assert (
-        code or main(["parse", "m", "t", "-o", "again"]) == 0 and Path("again").read_bytes() == Path("out").read_bytes()
-    )
+    if not code:
+        assert main(["parse", "m", "t", "-o", "again"]) == 0
+        assert Path("again").read_bytes() == Path("out").read_bytes()
     assert not [name for name in os.listdir() if name.startswith(".nonproj")]
 
 
@@ -237,10 +226,6 @@ def test_a_limit_of_lines(here, capsys):
         message = "t:1: a line of more than 20 bytes; --max-line sets this limit"
         assert capsys.readouterr() == ("", f"nonproj: {message}\n")
     assert main(["parse", "m", "t", "--max-line", "200"]) == 0
-    capsys.readouterr()
-    assert main(["parse", "m", "/dev/zero", "-o", "out"]) == 2
-    message = "nonproj: /dev/zero:1: a line of more than 1048576 bytes; --max-line sets this limit\n"
-    assert capsys.readouterr() == ("", message)
 
 
 @pytest.mark.thorough
@@ -286,10 +271,6 @@ def test_long_arguments_make_short_messages(capsys):
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, pack):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     text, steps = pack(Path("t").read_bytes() * len(seeds(400))), []
     Path("long").write_bytes(text)
 
@@ -311,21 +292,19 @@ def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, pack):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("name", ["-o", "--stats"])
-def test_a_full_device_is_named(name, here, capsys):
-    target = ["-o", "out"] if name == "--stats" else []
-    assert main(["parse", "-q", "m", "t", name, "/dev/full", *target]) == 2
-    assert capsys.readouterr().err == "nonproj: /dev/full: cannot be written: no space left on device\n"
-    assert not Path("out").exists()
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("words", ["parse -q m t", "evaluate t t --json", "evaluate t t", "show t", "inspect m"])
-def test_full_standard_output_is_named(words, here):
-    message = "nonproj: <stdout>: cannot be written: no space left on device\n"
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("parse -q m t -o /dev/full", "parse -q m t -o out --stats /dev/full", "parse -q m t", "show t"),
+        *("evaluate t t --json", "evaluate t t", "inspect m"),
+    ],
+)
+def test_a_full_device_is_named(words, here):
     with open("/dev/full", "wb") as full:
         done = run_copy("nonproj", *words.split(), stdout=full)
-        assert (done.returncode, done.stderr) == (2, message)
+    name = "/dev/full" if "/dev/full" in words else "<stdout>"
+    assert (done.returncode, done.stderr) == (2, f"nonproj: {name}: cannot be written: no space left on device\n")
+    assert not Path("out").exists()
 
 
 def test_training_tries_its_folder_before_it_reads_anything(here, capsys, monkeypatch):

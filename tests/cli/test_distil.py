@@ -91,8 +91,7 @@ def test_sentences_are_chosen(here, capsys):
 @pytest.mark.thorough
 def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     assert run("--lines") == 0
-    whole = (here / "student").read_bytes()
-    (here / "student").unlink()
+    (here / "student").rename("calm")
     (here / "student.silver.conllu").unlink()
     parsing = distil.parse.run
 
@@ -109,11 +108,8 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     capsys.readouterr()
     assert run("--lines", "--resume") == 0
     assert "parsing one.txt" not in (error := capsys.readouterr().err) and "parsing two.txt" in error
-    found, expected = Model.load("student"), (here / "expected")
-    expected.write_bytes(whole)
-    assert {name: table.tobytes() for name, table in found.weights.items()} == {
-        name: table.tobytes() for name, table in Model.load("expected").weights.items()
-    }
+    found, expected = Model.load("student").weights, Model.load("calm").weights
+    assert found.keys() == expected.keys() and all((found[name] == expected[name]).all() for name in found)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +126,4 @@ def test_errors_come_before_the_text_is_parsed(here, capsys, words, message):
     assert main(["distil", "teacher", "one.txt", *words, "--treebank", "train.conllu", "-o", "student", *OPTIONS]) == 2
     error = capsys.readouterr().err
     assert message in error and "Traceback" not in error
-    with pytest.raises(SystemExit, match="2"):
-        run("--most-words", "0")
-    assert "--most-words" in capsys.readouterr().err
     assert not list(here.glob("student*"))

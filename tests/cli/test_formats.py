@@ -1,11 +1,8 @@
 """``nonproj parse`` to lines of JSON and to Parquet: what they contain is what the CoNLL output contains."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -57,30 +54,11 @@ def test_json_and_parquet_have_what_conllu_has(words, folder, tmp_path):
     pandas.testing.assert_frame_equal(found, expected, check_dtype=False, rtol=1e-6)
 
 
-def test_a_stream_gives_each_sentence_at_once(folder):
-    command = [sys.executable, "-m", "nonproj", "parse", str(folder / "model"), "--format", "jsonl", "-q"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        for number in range(2):
-            process.stdin.write("1\ta\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
-            process.stdin.flush()
-            assert json.loads(process.stdout.readline())["sentence"] == number
-        process.stdin.close()
-        assert process.wait() == 0
-
-
 def test_the_k_best_trees_are_records_with_their_ranks(folder, tmp_path):
     assert parse(folder, tmp_path / "out.jsonl", "--nbest", "3") == 0
     ranks = [json.loads(line)["rank"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
     assert ranks.count(1) == 50 and 2 in ranks and set(ranks) <= {1, 2, 3}
     assert all(rank in (1, before + 1) for before, rank in itertools.pairwise(ranks))
-
-
-def test_mistakes_are_one_line(folder, tmp_path, capsys):
-    with pytest.raises(SystemExit) as stop:
-        parse(folder, tmp_path / "out", "--format", "xml")
-    error = capsys.readouterr().err
-    assert stop.value.code == 2 and "unknown --format 'xml'; known: conllu, jsonl, parquet" in error
-    assert error.count("\n") == 1 and not (tmp_path / "out").exists()
 
 
 def test_a_missing_package_is_named(folder, tmp_path, capsys, monkeypatch):

@@ -1,7 +1,5 @@
 """The help of commands: what they do, an example, the usual options; completion in a shell, by the package shtab."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

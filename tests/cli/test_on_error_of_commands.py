@@ -1,7 +1,5 @@
 """``--on-error skip`` of the commands that read treebanks: what is malformed is left out, reported, and exit code 1."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

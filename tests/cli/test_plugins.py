@@ -1,14 +1,10 @@
 """Commands of other distributions, found by their entry points if asked for; imports of the program at its start."""
 
-from __future__ import annotations
-
 import importlib.metadata
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from command import ROOT, run_python
 
 from nonproj.cli.main import build_parser, main
 from nonproj.cli.plugins import GROUP, WARMUPS, WORKBENCH, warm_ups
@@ -102,24 +98,13 @@ def test_the_help_lists_its_commands_all_the_same(monkeypatch, capsys):
     assert "unknown command 'anotate'; did you mean annotate?" in capsys.readouterr().err
 
 
-ROOT = Path(__file__).resolve().parents[2]
+# -- imports -----------------------------------------------------------------------------------------------------------
 
+GOLDEN = str(ROOT / "tests" / "golden" / "model.nonproj")
 
-def run(program: str, folder: Path) -> subprocess.CompletedProcess:
-    """Run a Python program that may import this package."""
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=os.environ | {"PYTHONPATH": str(ROOT)}, cwd=folder, check=False)
-
-
-@pytest.mark.thorough
-def test_linear_algebra_is_not_imported_in_a_process_of_ones_own(tmp_path):
-    """Kernels that use it can be compiled and loaded all the same."""
-    (tmp_path / "a.conll").write_text("1\tRegn\t_\tN\tN\t_\t_\t_\t_\t_\n\n")
-    words = ["parse", str(Path(__file__).parents[1] / "golden" / "model.nonproj"), "a.conll", "-o", "b.conll"]
-    program = f"""
-import sys
+LINEAR_ALGEBRA = f"""
 from nonproj.cli.main import main
-sys.argv[1:] = {words!r}
+sys.argv[1:] = ["parse", {GOLDEN!r}, "a.conll", "-o", "b.conll"]
 assert main() == 0
 assert "numba.np.arraymath" in sys.modules and "scipy.linalg" not in sys.modules
 import numba
@@ -131,27 +116,34 @@ import scipy.linalg, scipy.linalg.cython_blas
 assert scipy.linalg.inv(np.eye(2) * 2)[0, 0] == 0.5
 assert len(scipy.linalg.cython_blas.__pyx_capi__) > 100 and scipy.linalg.cython_blas.__file__
 """
-    assert run(program, tmp_path).returncode == 0
+"""It is not imported in a process of one's own, and kernels that use it can be compiled and loaded all the same."""
 
-
-def test_commands_about_files_import_no_kernels(tmp_path):
-    (tmp_path / "a.conll").write_text("1\tRegn\t_\tN\tN\t_\t0\tROOT\t_\t_\n\n")
-    commands = ["evaluate", "a.conll", "a.conll"], ["show", "a.conll"], ["show", "a.conll", "-o", "a.html"]
-    program = f"import sys; from nonproj.cli.main import main; assert not any(map(main, {commands!r}))"
-    assert run(f"{program}; assert 'numba' not in sys.modules", tmp_path).returncode == 0
-
-
-def test_arguments_are_read_without_heavy_libraries_and_other_distributions(tmp_path):
-    """Help, errors and our own commands need neither numpy nor the entry points of what is installed."""
-    program = """
-import contextlib, sys
+ARGUMENTS = """
+import contextlib, nonproj.options.config
 from nonproj.cli.main import main, parse_arguments
 for words in (["--help"], ["train", "--help"], ["parse", "--modle"]):
     with contextlib.suppress(SystemExit):
         main(words)
 for words in (["parse", "-m", "a", "b"], ["-v", "evaluate", "a", "b"]):
     parse_arguments(words)
-found = {"numpy", "numba", "sklearn", "yaml", "tqdm", "conllu", "importlib.metadata"} & set(sys.modules)
-sys.exit(f"imported {found}" if found else 0)
 """
-    assert run(program, tmp_path).returncode == 0
+"""Help, errors, options and our own commands need neither numpy nor the entry points of what is installed."""
+
+
+@pytest.mark.parametrize(
+    ("program", "unwanted"),
+    [
+        ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
+        ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
+        (ARGUMENTS, "numpy numba sklearn yaml tqdm conllu importlib.metadata"),
+        (["evaluate a.conll a.conll", "show a.conll", "show a.conll -o a.html"], "numba"),
+        ([f"parse {GOLDEN} a.conll -o b.conll"], "starlette uvicorn asyncio spacy pandas nonproj.server"),
+        pytest.param(LINEAR_ALGEBRA, "", marks=pytest.mark.thorough),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(program, unwanted, tmp_path):
+    (tmp_path / "a.conll").write_text("1\tRegn\t_\tN\tN\t_\t0\tROOT\t_\t_\n\n")
+    if not isinstance(program, str):
+        program = f"from nonproj.cli.main import main\nassert not any(main(each.split()) for each in {program})"
+    program = f"import sys\n{program}\nassert not (found := set({unwanted.split()}) & set(sys.modules)), found"
+    run_python(program, cwd=tmp_path)

@@ -1,34 +1,25 @@
 """``nonproj parse MODEL FILES... -o FOLDER``."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re
 from pathlib import Path
 
 import pytest
-from pieces import make_files, work_in
+from pieces import interrupted, work_in
 from toy import treebank
 
 from nonproj.cli import main as program
 from nonproj.cli.main import main
 from nonproj.cli.model_names import are_inputs
 from nonproj.workers import parsing
-from nonproj.workers.partial import JobLog, Record
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, model_of) -> Path:
-    """A folder with a model and its treebank."""
-    return make_files(tmp_path_factory.mktemp("several"), model_of("small"))
 
 
 @pytest.fixture
-def here(folder, tmp_path, monkeypatch) -> Path:
+def here(toy_folder, tmp_path, monkeypatch) -> Path:
     """A folder to work in, with files of several kinds in folders; they are cut into small pieces."""
     monkeypatch.setattr(parsing, "TEXT_PIECE", 100)
-    work_in(tmp_path, folder, monkeypatch)
+    work_in(tmp_path, toy_folder, monkeypatch)
     text = "\n".join(f"Den hund ser kat {n}. Mand jager den hus." for n in range(9))
     for number, name in enumerate(("a.conll", "b/a.conllu", "b/c.conllu", "b/.hidden.conllu")):
         path = Path("data", name)
@@ -106,16 +97,13 @@ def test_outputs_in_a_folder_of_inputs_are_not_parsed_again(here):
     ("words", "message"),
     [
         (["data/a.conll", "-", "-o", "out"], "-: standard input cannot be one of several files"),
-        (
-            ["data", "-o", "out.parquet"],
-            "--output: the files of data need a folder to write to, not the file out.parquet",
-        ),
+        (["data", "-o", "out.parquet"], "--output: the files of data need a folder to write to, not the file out.parq"),
         (["data"], "--output: the files of data need a folder to write to: -o FOLDER"),
         (["empty", "-o", "out"], "empty: no file in this folder ends in .conllu or .conll or "),
         (["data", "-o", "data"], "data/a.conll: output of data/a.conll is the same file as the input data/a.conll"),
         (
             ["data/a.conll", "data/a.conllu", "-o", "out", "--format", "jsonl"],
-            "out/a.jsonl: output of data/a.conllu is the same file as the output of data/a.conll",
+            "out/a.jsonl: output of data/a.conllu is",
         ),
         (["data/a.conll", "none.conll", "-o", "out"], "none.conll: no such file"),
         (["data/a.conll", "/dev/null", "-o", "out"], "/dev/null: not a file, which several inputs must be"),
@@ -163,26 +151,6 @@ def test_workers_are_started_once(here, monkeypatch):
 # -- resuming ----------------------------------------------------------------------------------------------------------
 
 
-class Killed(BaseException):
-    """Ends a run like a kill, without any clean-up."""
-
-
-def interrupted(monkeypatch, after: int, *words: str) -> None:
-    """Run a command that is killed after a number of records."""
-    count, append = 0, JobLog.append
-
-    def appending(self, record: Record) -> None:
-        nonlocal count
-        if count == after:
-            raise Killed
-        append(self, record)
-        count += 1
-
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr(JobLog, "append", appending)
-        main(list(words))
-
-
 def parsed_by(monkeypatch, *words: str) -> list[str]:
     """Run a command, and return the files whose pieces it parses."""
     paths, parse = [], parsing.parse_piece
@@ -200,7 +168,7 @@ def test_a_killed_job_goes_on_after_any_record(here, monkeypatch, words, jobs):
     stats = Path("stats").read_bytes() if "--stats" in words else b""
     command = ["parse", "toy.nonproj", *words, "-o", "out", "-q", "--resume"]
     for after in (2, 1, 0, 3, 1):
-        interrupted(monkeypatch, after, *command, *jobs)
+        assert interrupted(monkeypatch, after, *command, *jobs) == after
         assert "parse.partial" in written() and not any(name.startswith(".nonproj") for name in written())
     assert main([*command, *jobs]) == 0
     assert {name: Path("out", name).read_bytes() for name in written()} == expected

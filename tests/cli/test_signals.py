@@ -1,10 +1,10 @@
 """Signals: the exit of the command line, the files it leaves, and the delay."""
 
-from __future__ import annotations
-
+import contextlib
 import itertools
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,28 +12,20 @@ import threading
 from pathlib import Path
 
 import pytest
-from command import ROOT, SMALL, heed, processor_seconds, run, start, wait_for_work, wait_until
+from command import ENDS, ROOT, SMALL, heed, processor_seconds, start, wait_for_work, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.cli.signals import Signals, Terminated, heeding
+from nonproj.io.files import open_binary
+from nonproj.io.temporary import remove_temporaries
 from nonproj.model.model import Model
-
-ENDS = [
-    (signal.SIGINT, 130, b"nonproj: interrupted\n"),
-    (signal.SIGTERM, 143, b"nonproj: terminated\n"),
-    (signal.SIGHUP, 129, b"nonproj: hung up\n"),
-]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory, toy_folder) -> Path:
     """A folder with a treebank, a model trained on it, and a sentence that takes long."""
-    folder = tmp_path_factory.mktemp("signals")
-    (folder / "train.conll").write_text(treebank(30), encoding="utf-8")
-    assert main(["train", str(folder / "train.conll"), "-o", str(folder / "toy.nonproj"), *SMALL]) == 0
-    first = run("parse", str(folder / "toy.nonproj"), str(folder / "train.conll"), "--no-exact")  # compiles
-    assert first.returncode == 0
+    folder = shutil.copytree(toy_folder, tmp_path_factory.mktemp("signals"), dirs_exist_ok=True)
     words = [line.split("\t") for line in treebank(2000).splitlines() if line][:3000]
     lines = ["\t".join([str(i), *word[1:6], str(i - 1), *word[7:]]) for i, word in enumerate(words, 1)]
     (folder / "one-sentence.conll").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
@@ -95,36 +87,19 @@ def test_two_signals_end_training_without_a_traceback(folder, tmp_path, gap, num
     assert Model.load(tmp_path / "a.nonproj.checkpoint").meta["log"]
 
 
-@pytest.mark.thorough
 def test_an_ending_process_makes_no_more_temporary_files(tmp_path):
-    """Its other threads may be writing just then."""
-    program = f"""
-import os, threading
-from pathlib import Path
-from nonproj.io.files import open_binary
-from nonproj.io.temporary import remove_temporaries
-written = 0
-def write(path):
-    global written
-    while True:
-        with open_binary(path) as stream:
-            stream.write(b"one")
-        written += 1
-for number in range(40):
-    if not (child := os.fork()):
-        threading.Thread(target=write, args=(Path({str(tmp_path)!r}, "a"),), daemon=True).start()
-        while written < number % 8:
-            pass
+    """Its other threads may be about to make one, or to rename a complete one."""
+    if not (pid := os.fork()):
+        complete = contextlib.ExitStack()
+        complete.enter_context(open_binary(tmp_path / "a"))
         remove_temporaries()
-        for _ in range(20_000):
-            pass
-        os._exit(0)
-    os.waitpid(child, 0)
-"""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    result = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
-    assert not result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+        works = (complete.close, lambda: open_binary(tmp_path / "b").__enter__())
+        threads = [threading.Thread(target=work, daemon=True) for work in works]
+        for thread in threads:
+            thread.start()
+            thread.join(0.2)
+        os._exit(not all(thread.is_alive() for thread in threads))
+    assert os.waitpid(pid, 0)[1] == 0 and not list(tmp_path.iterdir())
 
 
 def test_an_interrupt_after_the_command_prints_no_traceback(folder):

@@ -1,28 +1,20 @@
 """A terminal shows control characters and changes of direction of a file; files and pipes get them unchanged."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 from command import on_terminal, run_copy
-from pieces import make_files, work_in
+from pieces import work_in
 
 NASTY = "a\x1b[2J\x07\x9b31m\u202eb\u2066c\u2028d\u200fe"
 SHOWN = r"a\x1b[2J\x07\x9b31m\u202eb\u2066c\u2028d" + "\u200fe"
 TREE = f"# text = {NASTY} x\n1\t{NASTY}\t_\tN\tN\t_\t2\t{NASTY}\t_\t{NASTY}\n2\tx\t_\tN\tN\t_\t0\troot\t_\t_\n\n"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, model_of) -> Path:
-    """A folder with a model."""
-    return make_files(tmp_path_factory.mktemp("terminal"), model_of("small"))
-
-
 @pytest.fixture
-def here(folder, tmp_path, monkeypatch) -> Path:
+def here(toy_folder, tmp_path, monkeypatch) -> Path:
     """A folder to work in, with a tree, a malformed one, and a file with an odd name."""
-    work_in(tmp_path, folder, monkeypatch)
+    work_in(tmp_path, toy_folder, monkeypatch)
     Path("t").write_text(TREE, encoding="utf-8")
     Path("broken").write_text(TREE.replace("2\tx", f"{NASTY}\tx"), encoding="utf-8")
     Path(f"no{NASTY}").write_text("", encoding="utf-8")

@@ -1,7 +1,5 @@
 """The component in spaCy's conventions: evaluation, labels, tags, and messages of `add_pipe`."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -15,16 +13,8 @@ spacy = pytest.importorskip("spacy")
 
 from spacy.training import Example  # noqa: E402 (spaCy may be missing)
 
-OPTIONS = QUICK | {
-    "segmenter.epochs": 0,
-    "tagger.epochs": 3,
-    "confidence.share": 0.0,
-    "pruner.folds": 0,
-    "features.bits": 14,
-    "pruner.bits": 14,
-    "labeler.bits": 14,
-    "training.epochs": 3,
-}
+OPTIONS = QUICK | dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 14)
+OPTIONS |= {"segmenter.epochs": 0, "tagger.epochs": 3, "confidence.share": 0.0, "training.epochs": 3}
 WORDS = ["den", "hund", "ser", "hus", "."]
 TAGS = ["DET", "NOUN", "VERB", "NOUN", "PUNCT"]
 HEADS, LABELS = [1, 2, 2, 2, 2], ["det", "nsubj", "ROOT", "obj", "punct"]
@@ -35,7 +25,7 @@ def folder(tmp_path_factory) -> Path:
     """Models with universal tags and those of a treebank, with coarse tags that are not universal, and without tags."""
     folder = tmp_path_factory.mktemp("spacy")
     universal = raw_treebank(80).replace("\tNOUN\tNOUN\t", "\tNOUN\tNN\t").replace("\tVERB\tVERB\t", "\tVERB\tVB\t")
-    coarse = raw_treebank(80).replace("\tNOUN\tNOUN\t", "\tN\t_\t").replace("\tVERB\tVERB\t", "\tV\t_\t")
+    coarse = raw_treebank(80).replace("\tNOUN\tNOUN\t_", "\tN\t_\tsg|def").replace("\tVERB\tVERB\t", "\tV\t_\t")
     for name, text in {"universal": universal, "coarse": coarse}.items():
         train(read(text), Config().with_overrides(OPTIONS)).save(folder / name)
     train(read(treebank(80)), Config().with_overrides(OPTIONS | {"tagger.epochs": 0})).save(folder / "untagged")
@@ -117,9 +107,6 @@ def test_labels_are_those_of_the_model_with_spacys_root(folder):
     assert {token.dep_ for token in nlp("den hund ser hus sovende .")} <= set(labels)
 
 
-# -- models ------------------------------------------------------------------------------------------------------------
-
-
 # -- tags --------------------------------------------------------------------------------------------------------------
 
 
@@ -130,8 +117,24 @@ def test_universal_tags_go_to_pos_and_those_of_the_treebank_to_tag(folder):
 
 
 def test_coarse_tags_that_are_not_universal_go_to_tag(folder):
-    """No ``pos`` is made of tags that only look like universal ones."""
+    """No ``pos`` is made of tags that only look like universal ones, and no ``morph`` of other features."""
     doc = pipeline(folder / "coarse")(" ".join(WORDS))
-    assert [token.pos_ for token in doc] == [""] * 5
+    assert [(token.pos_, str(token.morph)) for token in doc] == [("", "")] * 5
     assert [token.tag_ for token in doc][1:4] == ["N", "V", "N"]
     assert doc.has_annotation("TAG", require_complete=True)
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("missing", [("den", "DET", "DET", ""), ("mine", "PROPN", "NN", "Number=Sing")]),
+        ("all", [("den", "DET", "DET", ""), ("hund", "NOUN", "NN", "")]),
+        ("none", [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")]),
+    ],
+)
+def test_tags_are_kept_overwritten_or_left_alone(folder, tags, expected):
+    nlp = pipeline(folder / "universal", tags=tags)
+    doc = nlp.make_doc("den hund ser hus .")
+    doc[1].pos_, doc[1].lemma_ = "PROPN", "mine"
+    doc[1].set_morph("Number=Sing")
+    assert [(token.lemma_, token.pos_, token.tag_, str(token.morph)) for token in nlp(doc)][:2] == expected

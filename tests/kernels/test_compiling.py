@@ -1,7 +1,5 @@
 """Kernels compiled by the first parse, and its messages."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import itertools
@@ -17,7 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command import run, running, start, wait_until, work_until_end
+from command import run, run_python, running, start, wait_until, work_until_end
 
 import nonproj
 from nonproj.cli import compile as compile_command
@@ -30,7 +28,6 @@ from nonproj.pipeline.compiling import helper, needed_kernels
 from nonproj.workers import processes
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-SETS = tuple(PART_SETS.values())
 LINE = "nonproj: compiling kernels, once for each version of nonproj; a first parse takes about a minute"
 
 
@@ -86,8 +83,7 @@ json.dump([code, [f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in use
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
 def test_a_parse_uses_the_kernels_that_stand_for_its_stages(tmp_path):
     words = ["parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"), "-o", str(tmp_path / "out.conll")]
-    done = subprocess.run([sys.executable, "-c", USED, *words], capture_output=True, check=True)
-    code, used = json.loads(done.stdout)
+    code, used = json.loads(run_python(USED, *words).stdout)
     needed = needed_kernels(PART_SETS["grandparent"], False)
     assert code == 0 and set(needed) > DECODING
     assert set(needed) <= set(used)
@@ -101,9 +97,8 @@ def test_the_kernels_that_stand_for_a_stage_exist():
             values = vars(importlib.import_module(info.name)).values()
             kernels = [value.py_func for value in values if hasattr(value, "py_func")]
             found |= {f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in kernels}
-    for parts in SETS:
-        for projective in (False, True):
-            assert set(needed_kernels(parts, projective)) <= found
+    for parts, projective in itertools.product(PART_SETS.values(), (False, True)):
+        assert set(needed_kernels(parts, projective)) <= found
     assert needed_kernels(("arc", "valency"), False) == needed_kernels(PART_SETS["grandparent"], False)  # one loop
 
 
@@ -121,19 +116,15 @@ def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch)
 
 def test_garbage_is_collected_again_after_compiling():
     watch = _kernel._Compiling()
-    assert gc.isenabled() and watch.seconds == 0.0
-    for _ in range(2):
-        watch.on_start(None)
-        assert not gc.isenabled() and watch.seconds > 0.0
-    watch.on_end(None)
-    assert not gc.isenabled()
-    watch.on_end(None)
-    assert gc.isenabled() and watch.seconds > 0.0
-    gc.disable()
     try:
-        watch.on_start(None)
-        watch.on_end(None)
-        assert not gc.isenabled()
+        for before in (True, False):
+            (gc.enable if before else gc.disable)()
+            with watch:
+                for _ in range(2):
+                    assert not gc.isenabled() and watch.seconds > 0.0
+                    with watch:
+                        pass
+            assert gc.isenabled() == before
     finally:
         gc.enable()
 
@@ -146,62 +137,44 @@ def watch(monkeypatch, caplog) -> _kernel._Compiling:
     return _kernel._Compiling()
 
 
-def wait_for(watch: _kernel._Compiling) -> None:
-    """Wait until it has been said."""
-    watch._timer.join()
-
-
 def test_long_compiling_is_said_once(watch, caplog):
-    with watch:
-        wait_for(watch)
-    for _ in range(3):
+    for _ in range(4):
         with watch:
-            wait_for(watch)
+            watch._timer.join()
     assert caplog.messages == [LINE]
 
 
-def test_many_short_kernels_count_together(watch, caplog, monkeypatch):
-    watch._seconds = 60.0
+@pytest.mark.parametrize("before", [60.0, 0.0])
+def test_many_short_kernels_count_together(watch, caplog, monkeypatch, before):
     monkeypatch.setattr(_kernel, "NOTICE_AFTER", 60.0)
-    with watch:
-        wait_for(watch)
-    assert caplog.messages == [LINE]
-
-
-def test_short_compiling_is_not_said(watch, caplog, monkeypatch):
-    monkeypatch.setattr(_kernel, "NOTICE_AFTER", 60.0)
+    watch._seconds = before
     with watch:
         timer = watch._timer
+        if before:
+            timer.join()
     timer.join(10.0)
-    assert not timer.is_alive() and not watch.told
-    assert not caplog.messages
+    assert not timer.is_alive()
+    assert (watch.told, caplog.messages) == (bool(before), [LINE] * bool(before))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
-def test_copies_of_a_process_say_it_once(watch, caplog):
+def test_it_is_not_said_where_others_say_it(watch, caplog, monkeypatch):
+    """Copies of this process, and workers."""
     pid = os.fork()
     if not pid:
         watch.silence()
         os._exit(0)
     os.waitpid(pid, 0)
-    with watch:
-        assert watch.told and watch._timer is None
-    assert not caplog.messages
-
-
-def test_workers_do_not_repeat_it(monkeypatch):
     started = []
     monkeypatch.setattr(processes.subprocess, "Popen", lambda *_, env, **__: started.append(env))
-    monkeypatch.setattr(processes, "compiling", SimpleNamespace(told=True))
+    monkeypatch.setattr(processes, "compiling", watch)
     processes.WorkerProcess()
     assert started[0][_kernel.SILENT] == "1"
-
-
-def test_it_is_not_said_where_others_say_it(monkeypatch):
     monkeypatch.setenv(_kernel.SILENT, "1")
-    watch = _kernel._Compiling()
-    with watch:
-        assert watch.told and watch._timer is None
+    for each in (watch, _kernel._Compiling()):
+        with each:
+            assert each.told and each._timer is None
+    assert not caplog.messages
 
 
 def test_quiet_commands_and_their_workers_do_not_say_it(tmp_path, capsys):
@@ -214,24 +187,11 @@ def test_quiet_commands_and_their_workers_do_not_say_it(tmp_path, capsys):
 
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
-@pytest.mark.parametrize(
-    "call",
-    [
-        "nonproj.decode_scores(np.zeros((4, 4)))",
-        pytest.param("DependencyParser.load(model).predict(path)", marks=pytest.mark.thorough),
-    ],
-)
-def test_python_says_that_it_compiles(call, tmp_path, monkeypatch):
+def test_python_says_that_it_compiles(tmp_path, monkeypatch):
     """The process is ended once it has said so."""
     monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
-    program = f"""
-import numpy as np, nonproj
-from nonproj import DependencyParser
-from nonproj.kernels import kernel as _kernel
-_kernel.NOTICE_AFTER = 0.01
-model, path = {str(GOLDEN / "model.nonproj")!r}, {str(GOLDEN / "input.conll")!r}
-{call}
-"""
+    program = "import numpy as np, nonproj.kernels.kernel; nonproj.kernels.kernel.NOTICE_AFTER = 0.01\n"
+    program += "nonproj.decode_scores(np.zeros((4, 4)))"
     with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr.readline() == LINE + "\n"

@@ -1,46 +1,27 @@
-"""The cache of compiled code: what it shares, and what makes it compile again."""
+"""Compiled kernels on disk: shared by copies of the same source, compiled again when it changes, safe from others."""
 
 import json
 import os
 import shutil
-import subprocess
-import sys
-from functools import partial
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
 import pytest
+from command import ROOT, run_python
 
 import nonproj
+from nonproj.kernels.cache import ENDING, KernelFiles, uninterrupted
 from nonproj.kernels.folders import source_digest
 
 
 def copy_package(folder):
     """A copy of the package's sources, free to be edited."""
-    package = folder / "copy" / "nonproj"
+    package = folder / "nonproj"
     shutil.copytree(Path(nonproj.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     return package
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new"),
-    [
-        ("scoring/templates.py", "LABEL_BITS = 8", "LABEL_BITS = 9"),
-        ("scoring/vocabulary.py", "PADDING = 3", "PADDING = 4"),
-        ("options/schema.py", "def ", "LIMIT = 1\n\n\ndef "),
-    ],
-)
-def test_a_changed_constant_that_kernels_can_reach_changes_the_digest(name, old, new, tmp_path):
-    """The first two are compiled into kernels and stand in files without any; the third is imported by such a file."""
-    package = copy_package(tmp_path)
-    before = source_digest(package)
-    source = package / name
-    text = source.read_text()
-    assert text.count(old) >= 1
-    source.write_text(text.replace(old, new, 1))
-    assert source_digest(package) != before
-    source.write_text(text)
-    assert source_digest(package) == before
 
 
 @pytest.mark.parametrize(
@@ -68,10 +49,8 @@ print([any(folder.rglob("arcs.*.nbc")) for folder in (before, kept_in())], befor
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_the_folder_is_that_of_the_settings_with_which_numba_has_compiled(tmp_path):
     """In somebody's own Python, numba reads its file again at each compilation."""
-    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(Path(nonproj.__file__).parents[1])}
-    command = [sys.executable, "-P", "-c", _SETTINGS]
-    run = partial(subprocess.run, capture_output=True, text=True, check=True, cwd=tmp_path, env=os.environ | variables)
-    assert run(command).stdout == "[False, True] True\n"
+    done = run_python(_SETTINGS, cwd=tmp_path, NONPROJ_CACHE=str(tmp_path / "cache"))
+    assert done.stdout == "[False, True] True\n"
 
 
 OTHER = {
@@ -96,13 +75,13 @@ def limit(x):
 """A package with a kernel, with its own constants, which reads a module that no kernel of nonproj does."""
 
 
-def other_package(folder):
-    """The package in a folder."""
-    for name, text in OTHER.items():
-        path = folder / "other" / name
+def write(folder, sources):
+    """Write a package into a folder, and return this."""
+    for name, text in sources.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return folder / "other"
+    return folder
 
 
 @pytest.mark.parametrize(
@@ -113,17 +92,20 @@ def other_package(folder):
         ("other/deep/kernels.py", 0, 1),
         ("other/command.py", 0, 0),
         ("nonproj/trees/marginals.py", 1, 1),
+        ("nonproj/scoring/templates.py", 1, 1),  # whose constants are compiled into kernels of other files
+        ("nonproj/scoring/vocabulary.py", 1, 1),
+        ("nonproj/options/schema.py", 1, 1),  # which such a file imports
         ("nonproj/evaluation/report.py", 0, 1),
         ("nonproj/cli/main.py", 0, 0),
     ],
 )
 def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, parser, others, tmp_path):
     package = copy_package(tmp_path)
-    other = other_package(package.parent)
+    other = write(package.parent / "other", OTHER)
     before = source_digest(package), source_digest(package, ("other", other))
     assert before[0] != before[1]
-    source = package.parent / name
-    source.write_text(source.read_text() + "\n\nLIMIT = 1\n")
+    with open(package.parent / name, "a", encoding="utf-8") as source:
+        source.write("\n\nLIMIT = 1\n")
     after = source_digest(package), source_digest(package, ("other", other))
     assert (after[0] != before[0], after[1] != before[1]) == (parser, others)
 
@@ -142,13 +124,11 @@ json.dump([limit(1), [path.parent.name for path in folder.rglob("*.nbc")],
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_kernels_of_another_package_are_cached_in_its_folder_and_compiled_again_when_it_changes(tmp_path):
-    other, root = other_package(tmp_path), Path(nonproj.__file__).parents[1]
-    environment = os.environ | {"NONPROJ_CACHE": str(tmp_path / "cache"), "NONPROJ_SILENT": "1"}
-    environment["PYTHONPATH"] = os.pathsep.join((str(tmp_path), str(root)))
+    other, path = write(tmp_path / "other", OTHER), os.pathsep.join((str(tmp_path), str(ROOT)))
+    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def run():
-        command = [sys.executable, "-B", "-c", _OTHER, str(other)]
-        return json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+        return json.loads(run_python(_OTHER, str(other), **variables).stdout)
 
     assert run() == [9, ["other.deep"], False, 1, True]
     assert run() == [9, ["other.deep"], False, 0, True]
@@ -169,13 +149,130 @@ def test_imports_of_all_forms_are_followed(tmp_path):
         "other.py": "",
     }
     for module in ("nonproj.inner.plain", "nonproj.inner.listed", "nonproj.inner.broken", "nonproj.late"):
-        for name, text in sources.items():
-            path = package / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        (package / "high.py").write_text(f"import math\nfrom nonproj.kernels.kernel import kernel\nimport {module}\n")
+        high = f"import math\nfrom nonproj.kernels.kernel import kernel\nimport {module}\n"
+        write(package, sources | {"high.py": high})
         before = source_digest(package)
         (package / "other.py").write_text("LIMIT = 2")
         assert source_digest(package) == before, "imported by a function that is called later, if at all"
         (package / "low.py").write_text("LIMIT = 2")
         assert (source_digest(package) != before) == (module != "nonproj.late"), module
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+PROGRAM = """
+import numpy as np
+from nonproj.trees.projective import is_projective
+from nonproj.kernels.kernel import compiling
+print(is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
+"""
+
+
+@pytest.fixture
+def copies(tmp_path, monkeypatch) -> list[Path]:
+    """Two folders with a copy of the package, as in two environments."""
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "cache"))
+    folders = [tmp_path / "one", tmp_path / "two" / "site-packages"]
+    for number, folder in enumerate(folders):
+        for path in copy_package(folder).rglob("*.py"):
+            os.utime(path, (10**9 + number, 10**9 + number))
+    return folders
+
+
+def call(folder: Path) -> tuple[str, str]:
+    """Output of a process that calls a kernel of a copy."""
+    done = run_python(PROGRAM, PYTHONPATH=str(folder))
+    return done.stdout, done.stderr
+
+
+def files(tmp_path: Path) -> dict[Path, int]:
+    """The files of the cache and when they were written."""
+    return {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*") if path.is_file()}
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_environments_with_the_same_source_share_their_kernels(copies, tmp_path):
+    one, two = copies
+    assert call(one) == ("True True\n", "")
+    before = files(tmp_path)
+    assert call(two) == ("True False\n", "")
+    assert files(tmp_path) == before
+    with open(two / "nonproj" / "trees" / "checks.py", "a", encoding="utf-8") as stream:
+        stream.write("# other code\n")
+    assert call(two) == ("True True\n", "")
+
+
+@pytest.fixture
+def kernel_files(tmp_path) -> KernelFiles:
+    """The files of some function."""
+    return KernelFiles(files, tmp_path)
+
+
+def test_writers_at_the_same_time_lose_nothing(kernel_files):
+    together = threading.Barrier(8)
+
+    def write(first: int) -> None:
+        together.wait()
+        for number in range(first, 200, 8):
+            kernel_files.save(("types", number), f"code {number}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert [kernel_files.load(("types", number)) for number in range(200)] == [f"code {n}" for n in range(200)]
+
+
+def test_a_damaged_file_is_written_again(kernel_files, tmp_path):
+    kernel_files.save("key", "code")
+    (path,) = tmp_path.rglob(f"*{ENDING}")
+    whole = path.read_bytes()
+    for content in (b"", whole[:-3], b"no pickle"):
+        path.write_bytes(content)
+        assert kernel_files.load("key") is None
+    kernel_files.save("key", "code")
+    assert kernel_files.load("key") == "code"
+
+
+def test_without_space_nothing_is_kept_and_nothing_fails(tmp_path):
+    (tmp_path / "file").touch()
+    found = KernelFiles(files, tmp_path / "file")
+    found.save("key", "code")
+    assert found.load("key") is None
+
+
+INTERRUPTED = """
+import signal
+from nonproj.parts.arcs import full_arc_space
+
+def interrupt(number, frame):
+    raise KeyboardInterrupt
+
+full_arc_space(3)
+signal.signal(signal.SIGALRM, interrupt)
+for number in range(300):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * (number % 100))
+        while True:
+            full_arc_space(3)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+def test_ctrl_c_in_a_kernel_is_a_keyboard_interrupt():
+    """It was a SystemError, or crashed the process."""
+    assert run_python(INTERRUPTED).stderr == ""
+
+
+def test_ctrl_c_is_delivered_when_code_is_complete():
+    """Else an exception in a function that LLVM calls is lost, and a kernel that does nothing is called."""
+    done = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for processes in background
+    try:
+        with pytest.raises(KeyboardInterrupt), uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+        assert done and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,7 +1,5 @@
 """Kernels where numba's private parts are not what they were: numba compiles them as usual, and says so in one line."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -10,10 +8,9 @@ from pathlib import Path
 
 import numba
 import pytest
-from command import run
+from command import ROOT, run
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
-ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 

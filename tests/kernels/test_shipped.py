@@ -1,22 +1,18 @@
 """Kernels that come compiled: used where they fit, ignored where anything differs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import llvmlite.binding
 import pytest
+from command import ROOT
 
 from nonproj.kernels import shipped
 from nonproj.kernels.cache import ENDING
-
-ROOT = Path(__file__).resolve().parents[2]
 
 PROGRAM = """
 import numpy as np

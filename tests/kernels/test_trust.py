@@ -1,15 +1,14 @@
-"""Compiled code that others could have written is never executed, wherever its folder was named."""
-
-from __future__ import annotations
+"""Compiled code that others could have written is never executed, wherever its folder is or was named."""
 
 import os
 import stat
-import subprocess
-import sys
 import tempfile
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+from command import run_python
 
 from nonproj.kernels.cache import ENDING, KernelFiles
 from nonproj.kernels.folders import cache_folder, source_digest
@@ -82,23 +81,19 @@ def assert_refused(named: Path, caplog, reason: str, remedy: str = "set NONPROJ_
     assert caplog.messages == [f"{reason}, so compiled code is kept in {shared}; {remedy}"]
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o2770])
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o2770, None])
 @pytest.mark.parametrize("which", ["folder", "above", "version"])
-def test_a_folder_that_others_can_write_to_is_not_used_wherever_it_was_named(which, mode, named, tmp_path, caplog):
+def test_a_folder_of_others_is_not_used_wherever_it_was_named(which, mode, named, tmp_path, caplog, give_away):
+    """One that others can write to, or that of another user; for root, too, to whom all are writable."""
     folder = {"folder": named, "above": tmp_path / "above", "version": named / source_digest()}[which]
     folder.mkdir(exist_ok=True)
-    folder.chmod(mode)
-    remedy = f"run chmod go-w {folder}, or set NONPROJ_CACHE to a folder of your own"
-    assert_refused(named, caplog, f"others can write to {folder}", remedy)
-
-
-@pytest.mark.parametrize("which", ["folder", "above", "version"])
-def test_a_folder_of_another_user_is_not_used_wherever_it_was_named(which, named, tmp_path, caplog, give_away):
-    """For root, too, to whom all are writable."""
-    folder = {"folder": named, "above": tmp_path / "above", "version": named / source_digest()}[which]
-    folder.mkdir(exist_ok=True)
-    give_away(folder)
-    assert_refused(named, caplog, f"{folder} belongs to another user, {ANOTHER}")
+    if mode is None:
+        give_away(folder)
+        assert_refused(named, caplog, f"{folder} belongs to another user, {ANOTHER}")
+    else:
+        folder.chmod(mode)
+        remedy = f"run chmod go-w {folder}, or set NONPROJ_CACHE to a folder of your own"
+        assert_refused(named, caplog, f"others can write to {folder}", remedy)
 
 
 def test_in_a_sticky_folder_others_cannot_replace_what_is_not_theirs(named, tmp_path, caplog):
@@ -153,20 +148,6 @@ def test_what_is_made_is_private_whatever_the_mask(mask, named, tmp_path, caplog
     assert not caplog.messages
 
 
-def test_a_folder_among_the_temporary_files_is_not_used_if_others_can_replace_one_above(tmp_path, monkeypatch, caplog):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))
-    (tmp_path / "above" / "tmp").mkdir(parents=True)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "above" / "tmp"))
-    (tmp_path / "above" / "tmp").chmod(0o1777)
-    shared = tmp_path / "above" / "tmp" / f"nonproj-{os.geteuid()}"
-    assert cache_folder() == shared / source_digest()
-    (tmp_path / "above").chmod(0o777)
-    assert cache_folder().parent == shared.parent  # for this process alone
-    remedy = "set NONPROJ_CACHE to a folder of your own"
-    assert caplog.messages == [f"others can write to {shared}, so compiled code is not kept; {remedy}"]
-
-
 # -- the files ---------------------------------------------------------------------------------------------------------
 
 
@@ -186,54 +167,36 @@ def test_one_s_own_file_is_used(planted):
     assert mark.exists()
 
 
-def test_a_file_of_another_user_is_not_unpickled(planted, caplog, give_away):
-    files, path, mark = planted
-    give_away(path)
-    assert files.load("key") is files.load("key") is None
-    assert not mark.exists()
-    text = f"{path} belongs to another user, {ANOTHER}, so compiled code there is not used; remove it"
-    assert caplog.messages == [text]  # once
-    files.save("key", "code")
-    assert files.load("key") == "code"  # it was replaced
-
-
-@pytest.mark.parametrize("mode", [0o620, 0o602, 0o1666])
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o1666, None])
 @pytest.mark.parametrize("which", ["file", "folder"])
-def test_a_file_that_others_can_write_to_is_not_unpickled(which, mode, planted, caplog):
+def test_a_file_of_others_is_neither_unpickled_nor_kept(which, mode, planted, caplog, give_away):
+    """One that they can write to, or that of another user, in whose folder nothing is written."""
     files, path, mark = planted
     changed = path if which == "file" else path.parent
-    changed.chmod(mode | (0o111 if which == "folder" else 0))
-    assert files.load("key") is None
-    assert not mark.exists()
-    assert caplog.messages == [f"others can write to {changed}, so compiled code there is not used; remove it"]
-
-
-def test_a_folder_of_another_user_within_is_neither_read_nor_written(planted, caplog, give_away):
-    files, path, mark = planted
-    give_away(path.parent)
-    assert files.load("key") is None
-    files.save("other", "code")
+    if mode is None:
+        give_away(changed)
+    else:
+        changed.chmod(mode | (0o111 if which == "folder" else 0))
+    assert files.load("key") is files.load("key") is None
+    reason = f"others can write to {changed}" if mode else f"{changed} belongs to another user, {ANOTHER}"
+    assert caplog.messages == [f"{reason}, so compiled code there is not used; remove it"]  # once
+    files.save("key", "code")
+    assert files.load("key") == ("code" if which == "file" else None)  # it was replaced
     assert not mark.exists() and os.listdir(path.parent) == [path.name]
-    text = f"{path.parent} belongs to another user, {ANOTHER}, so compiled code there is not used; remove it"
-    assert caplog.messages == [text]
 
 
-def test_neither_a_link_nor_a_pipe_is_read(planted):
+def test_neither_a_link_nor_a_pipe_nor_a_file_with_another_s_name_is_read(planted):
     files, path, mark = planted
-    path.rename(path.with_name("elsewhere"))
+    other = path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
     assert files.load("key") is None
     path.unlink()
     os.mkfifo(path, 0o600)
     assert files.load("key") is None
-    assert not mark.exists()
-
-
-def test_a_file_with_another_s_name_is_not_unpickled(planted):
-    files, path, mark = planted
+    path.unlink()
     files.save("other", "code")
-    (other,) = set(path.parent.glob(f"*{ENDING}")) - {path}
-    path.replace(other)
+    (path,) = path.parent.glob(f"*{ENDING}")
+    other.replace(path)
     assert files.load("other") is None
     assert not mark.exists()
 
@@ -250,12 +213,8 @@ print(is_projective(np.array([-1, 0, 1], np.int32)))
 def test_a_process_executes_nothing_that_was_planted(tmp_path):
     """The files have the names of those that it looks for."""
     (tmp_path / "cache").mkdir(mode=0o700)
-    variables = os.environ | {"NONPROJ_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
-
-    def run() -> subprocess.CompletedProcess:
-        command = [sys.executable, "-P", "-c", PROGRAM]
-        return subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-
+    variables = {"NONPROJ_CACHE": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "tmp")}
+    run = partial(run_python, PROGRAM, **variables)
     assert run().stderr == ""
     paths = list((tmp_path / "cache").rglob(f"*{ENDING}"))
     files = KernelFiles(assert_refused, tmp_path / "mine")
@@ -272,3 +231,110 @@ def test_a_process_executes_nothing_that_was_planted(tmp_path):
     (tmp_path / "cache").chmod(0o700)
     run()
     assert (tmp_path / "mark").exists()  # had it not been refused
+
+
+# -- the folder where the user's own cannot be used --------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch) -> Path:
+    """The folder that is used where the user's own cannot be; it does not exist yet."""
+    (tmp_path / "file").touch()
+    temporary = tmp_path / "above" / "tmp"
+    temporary.mkdir(mode=0o700, parents=True)
+    monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path / "file" / "cache"))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    return temporary / f"nonproj-{os.geteuid()}"
+
+
+def assert_private(folder: Path) -> None:
+    found = os.lstat(folder)
+    assert (found.st_mode, found.st_uid) == (stat.S_IFDIR | 0o700, os.geteuid())
+
+
+def assert_avoided(shared: Path, caplog) -> None:
+    """A new folder is used instead, and the user is told."""
+    folder = cache_folder()
+    assert_private(folder)
+    assert shared not in (folder, *folder.parents)
+    assert folder.parent == shared.parent
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [f"others can write to {shared}"]
+
+
+def test_elsewhere_it_is_made_for_this_user_alone_whatever_the_mask(shared, caplog):
+    mask = os.umask(0)
+    try:
+        assert cache_folder() == shared / source_digest()
+    finally:
+        os.umask(mask)
+    assert_private(shared)
+    assert_private(shared / source_digest())
+    assert cache_folder() == shared / source_digest()
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("planted", [0o777, 0o770, 0o755, 0o2777, "within", "link", "broken link", "file"])
+def test_what_others_can_open_or_have_put_there_is_not_used(planted, shared, caplog):
+    (shared.parent / "elsewhere").mkdir(mode=0o700)
+    if planted == "file":
+        shared.touch()
+    elif planted in ("link", "broken link"):
+        shared.symlink_to("elsewhere" if planted == "link" else "missing")
+    else:
+        (shared / source_digest()).mkdir(parents=True)
+        shared.chmod(0o700 if planted == "within" else planted)
+        (shared / source_digest()).chmod(0o777 if planted == "within" else 0o700)
+    assert_avoided(shared, caplog)
+    assert not list((shared.parent / "elsewhere").iterdir())
+
+
+def test_a_folder_of_another_user_is_not_used(shared, monkeypatch, caplog):
+    shared.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "geteuid", lambda: 4_000_000)
+    shared.rename(shared.parent / "nonproj-4000000")
+    folder = cache_folder()
+    assert folder.parent == shared.parent and folder.name != "nonproj-4000000"
+    assert "others can write to" in caplog.text
+
+
+def test_a_folder_that_others_could_rename_is_not_used(shared, caplog):
+    for folder in (shared.parent, shared.parent.parent):
+        folder.chmod(0o777)
+        assert_avoided(shared, caplog)
+        folder.chmod(0o1777)
+        assert cache_folder() == shared / source_digest()
+        caplog.clear()
+
+
+def test_neither_home_nor_a_known_user(shared, monkeypatch):
+    monkeypatch.delenv("NONPROJ_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def unknown():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    assert cache_folder() == shared / source_digest()
+    monkeypatch.setenv("NONPROJ_CACHE", str(shared / "mine"))
+    assert cache_folder() == shared / "mine" / source_digest()
+
+
+def test_no_folder_at_all(shared, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(shared / "missing"))
+    assert cache_folder() is None
+
+
+def test_a_folder_for_one_process_is_removed_at_its_end(shared):
+    shared.touch()
+    program = "from nonproj.kernels.folders import kept_in; print(kept_in())"
+    done = run_python(program, TMPDIR=str(shared.parent))
+    assert done.stdout.startswith(f"{shared.parent}/nonproj-")
+    assert not Path(done.stdout.strip()).exists()
+    assert done.stderr.startswith(f"others can write to {shared}, ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_time_of_a_folder_is_that_of_its_last_use(shared):
+    folder = cache_folder()
+    os.utime(folder, (0, 0))
+    assert cache_folder() == folder and time.time() - folder.stat().st_mtime < 3600

@@ -1,17 +1,12 @@
 """After ``nonproj compile``, no command compiles anything: neither a kernel nor one for other argument types."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from command import ROOT, run_python
 from signatures import called_from_python
-
-ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 
@@ -133,10 +128,8 @@ SIGNATURES = {"nonproj.automata.compiled.score_tree": 3} | FROM_PYTHON
 
 def compiled(folder: Path, everything: str) -> tuple[dict[str, list[str]], list[str], dict[str, list[str]], list[str]]:
     """After a warm-up in a fresh process: types of all kernels, those compiled then; and the types after everything."""
-    variables = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "tests")))}
-    command = [sys.executable, "-P", "-c", PROGRAM.replace("EVERYTHING", everything), str(folder)]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    path = os.pathsep.join((str(ROOT), str(ROOT / "tests")))
+    run_python(PROGRAM.replace("EVERYTHING", everything), str(folder), PYTHONPATH=path)
     return json.loads((folder / "signatures.json").read_text())
 
 

@@ -1,11 +1,8 @@
 """Text in, documents out, from Python."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import pickle
-import subprocess
 import sys
 import unicodedata
 from pathlib import Path
@@ -13,21 +10,19 @@ from pathlib import Path
 import conllu
 import numpy as np
 import pytest
-from command import run
+from command import ROOT
 from naive_trees import all_trees
 from toy import sentences, treebank
 
 import nonproj
-from nonproj.components.trainer import train
+from nonproj.cli.main import main
 from nonproj.errors import ConfigError, DataError, DependencyError, ModelError
 from nonproj.io import conll
 from nonproj.io.copies import surface_tokens
 from nonproj.io.objects import conllu_text, from_conllu, from_words
-from nonproj.options.config import Config
 from nonproj.pipeline.stages import prune
 from nonproj.trees.crossing import nonprojective
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Den hund ser hus sovende.\n\n  Stor kat\tjager den\nmand.  Hus kender hus.\n"
 
 
@@ -78,25 +73,20 @@ def test_one_call_returns_everything_about_each_word(doc):
     assert len(doc) == len(doc.sentences) == 3
     assert [len(sentence) for sentence in doc] == [6, 6, 4]
     for sentence in doc:
-        n = len(sentence)
-        assert sentence.heads.shape == (n,)
         nonprojective(sentence.heads)  # raises unless it is a tree
         columns = (sentence.labels, sentence.forms, sentence.lemmas, sentence.upos, sentence.xpos, sentence.feats)
-        assert [len(column) for column in columns] == [n] * 6
-        assert sentence.score <= sentence.bound + 1e-6
-        assert sentence.gap == sentence.bound - sentence.score
+        assert [len(column) for column in (sentence.heads, *columns)] == [len(sentence)] * 7
+        assert sentence.gap == sentence.bound - sentence.score >= -1e-6
         assert sentence.certified == sentence.statistics["certified"]
         for number, word in enumerate(sentence, 1):
-            assert word.id == number
-            assert (word.head, word.label) == (sentence.heads[number - 1], sentence.labels[number - 1])
-            assert TEXT[word.start : word.end] == word.form
+            found = word.id, word.head, word.label, word.form
+            label, form = sentence.labels[number - 1], TEXT[word.start : word.end]
+            assert found == (number, sentence.heads[number - 1], label, form)
     assert doc[1] is doc.sentences[1]
-    assert doc[1][0].form == "Stor"
     assert doc[0].upos == doc[0].xpos == ["DET", "NOUN", "VERB", "NOUN", "PART", "PUNCT"]
     assert doc[0].lemmas == ["den", "hund", "ser", "hus", "sovende", "."]
     assert doc[0].heads.tolist() == [2, 3, 0, 3, 2, 3]
     assert doc[0].labels == ["det", "nsubj", "root", "obj", "acl", "punct"]
-    assert [word.form for word in doc[0][1:3]] == ["hund", "ser"]
     assert len(doc.words) == 16
     assert doc.certified == all(sentence.certified for sentence in doc)
     assert doc.gap == pytest.approx(sum(sentence.gap for sentence in doc), abs=1e-9)
@@ -105,7 +95,6 @@ def test_one_call_returns_everything_about_each_word(doc):
 def test_words_are_the_same_objects_at_each_access(doc):
     sentence = doc[0]
     assert all(word.parent is (sentence[word.head - 1] if word.head else None) for word in sentence)
-    assert all(child.parent is word for word in sentence for child in word.children)
     sentence.words.clear()  # a copy
     assert [word.id for word in sentence] == list(range(1, len(sentence) + 1))
     again = pickle.loads(pickle.dumps(sentence))
@@ -115,10 +104,8 @@ def test_words_are_the_same_objects_at_each_access(doc):
 def test_reprs_are_one_short_line(doc, nlp, path):
     assert repr(doc) == f"<{' '.join(TEXT.split())[:57]}...: 3 sentences, 16 words, 3 certified>"
     assert repr(doc[2]) == "<Hus kender hus.: 4 words, certified>"
-    assert repr(nlp).startswith(f"TextParser({str(path)!r}: ")
-    assert repr(nlp).endswith("; tagger; parser)")
-    assert doc[0].text == "Den hund ser hus sovende."
-    assert str(doc) == TEXT
+    assert repr(nlp).startswith(f"TextParser({str(path)!r}: ") and repr(nlp).endswith("; tagger; parser)")
+    assert (doc[0].text, str(doc)) == ("Den hund ser hus sovende.", TEXT)
 
 
 def test_the_trees_are_those_of_the_parser(doc, nlp):
@@ -139,43 +126,34 @@ def test_to_conllu_is_read_back(doc):
     assert "certified" not in doc.to_conllu()
 
 
-def test_text_is_parsed_as_by_the_command_line(path, nlp, tmp_path):
+def test_text_is_parsed_as_by_the_command_line(path, nlp, tmp_path, capsys):
     text = TEXT + "\n\nHund ser kat.\u00a0 Kat ser hund sovende" + TEXT
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
-    result = run("parse", "--text", str(path), str(tmp_path / "in.txt"))
-    assert nlp(text).to_conllu() == result.stdout, result.stderr
+    assert main(["parse", "--text", str(path), str(tmp_path / "in.txt")]) == 0
+    assert nlp(text).to_conllu() == capsys.readouterr().out
 
 
 def test_letters_that_are_composed_keep_their_places(nlp):
     """Forms are in Unicode's composed form, offsets count the characters of the text; so do control characters."""
     text = "Den ka\u030alhund ser\x07 hus. Hus ser hus."
     doc = nlp(text)
-    assert any("\u00e5" in word.form for word in doc.words)
-    assert not any("\u030a" in word.form for word in doc.words)
+    forms = " ".join(word.form for word in doc.words)
+    assert "\u00e5" in forms and "\u030a" not in forms
     for word in doc.words:
         assert unicodedata.normalize("NFC", text[word.start : word.end]) == word.form
 
 
-@pytest.mark.thorough
-def test_real_text(treebanks, tmp_path):
-    """Every word of Greek text, multiword tokens included, has its place."""
-    gold = list(itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-train.conllu"), 60))
-    options = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 16)
-    options |= {"training.epochs": 1, "segmenter.epochs": 2, "tagger.epochs": 1, "pruner.folds": 0}
-    options |= {"network.epochs": 1, "labeler.epochs": 1, "tagger.network_epochs": 1}
-    train(gold, Config().with_overrides(options)).save(tmp_path / "greek.nonproj")
-    test = itertools.islice(conll.read(treebanks / "greek" / "el_gdt-ud-test.conllu"), 40)
-    texts = [line.removeprefix("# text = ").strip() for s in test for line in s.lines if line.startswith("# text = ")]
-    text = "\n\n".join(texts)
-    doc = nonproj.load(tmp_path / "greek.nonproj")(text)
-    assert len(doc) >= 40
-    assert any("-" in line.split("\t")[0] for s in doc for line in s.sentence.lines if line[:1].isdigit())
+def test_every_word_of_a_text_has_its_place():
+    """Multiword tokens included."""
+    text = (ROOT / "tests" / "prose" / "english.txt").read_text(encoding="utf-8")
+    doc = nonproj.load("english")(text)
     covered = bytearray(len(text))
-    for sentence in doc:
-        for word, (form, _, size) in zip(sentence, _tokens(sentence), strict=True):
-            assert text[word.start : word.end] == form
-            assert form == word.form or size > 1
-            covered[word.start : word.end] = b"x" * (word.end - word.start)
+    tokens = [(word, *token) for sentence in doc for word, token in zip(sentence, _tokens(sentence), strict=True)]
+    for word, form, _, size in tokens:
+        assert text[word.start : word.end] == form
+        assert form == word.form or size > 1
+        covered[word.start : word.end] = b"x" * (word.end - word.start)
+    assert any(size > 1 for *_, size in tokens)
     assert all(mark or character.isspace() for mark, character in zip(covered, text, strict=True))
 
 
@@ -200,19 +178,11 @@ def test_to_frame_has_a_row_for_each_word(doc, nlp):
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def test_pipe_equals_one_call_for_each_text(nlp):
-    texts = ["", TEXT, "\n\n", "Hund ser kat.", "", *["Den mand jager den stor kat løbende."] * 70, ""]
-    piped = list(nlp.pipe(iter(texts)))
-    assert [doc.text for doc in piped] == texts
-    for text, doc in zip(texts, piped, strict=True):
-        assert doc.to_conllu() == nlp(text).to_conllu()
-    assert [len(doc) for doc in piped[:5]] == [0, 3, 0, 1, 0]
-
-
 def test_pipe_shares_texts_among_processes(nlp):
-    texts = [TEXT, "", "Hund ser kat."] * 100
+    texts = [TEXT, "", "\n\n", "Hund ser kat.", ""] * 50
     one, two = (list(nlp.pipe(zip(texts, itertools.count()), as_tuples=True, n_process=jobs)) for jobs in (1, 2))
     assert [(doc.to_json(), number) for doc, number in two] == [(doc.to_json(), number) for doc, number in one]
+    assert [doc.to_conllu() for doc, _ in one] == 50 * [nlp(text).to_conllu() for text in texts[:5]]
     for wrong in (0, -2):
         with pytest.raises(ValueError, match="n_process"):
             nlp.pipe(texts, n_process=wrong)
@@ -257,11 +227,9 @@ def test_text_must_be_a_string(nlp):
 
 
 def test_a_batch_has_a_sentence_at_least(nlp):
-    for size in (0, -1, 2.5, "3", None):
+    for size, call in itertools.product((0, -1, 2.5, "3", None), (nlp.parse_all, nlp.pipe)):
         with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
-            list(nlp.parse_all([["hund"]], batch_size=size))
-        with pytest.raises(ValueError, match=f"^batch_size is {size}, a positive integer is expected$"):
-            list(nlp.pipe(["hund"], batch_size=size))
+            list(call(["hund"], batch_size=size))
 
 
 def test_long_sentences_of_a_text_are_cut(path):
@@ -279,10 +247,9 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
     text = treebank(1, seed=5)
     [tokens] = conllu.parse(text)
     expected = nlp.parse(sentence)
-    for other in (tokens, sentence.rows, [tuple(row[:5]) for row in sentence.rows]):
-        np.testing.assert_array_equal(nlp.parse(other).heads, expected.heads)
-        assert nlp.parse(other).labels == expected.labels
-        assert nlp.parse(other).upos == [row[3] for row in sentence.rows]
+    for found in map(nlp.parse, (tokens, sentence.rows, [tuple(row[:5]) for row in sentence.rows])):
+        np.testing.assert_array_equal(found.heads, expected.heads)
+        assert (found.labels, found.upos) == (expected.labels, [row[3] for row in sentence.rows])
     assert nlp.parse(sentence.forms).forms == sentence.forms
     path = tmp_path / "a.conllu"
     path.write_text(treebank(5), encoding="utf-8")
@@ -299,10 +266,7 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
         (["a\n"], "without line breaks"),
         ([3], "word 1"),
         ([["1"]], "word 1 has 1 columns"),
-        (
-            [["den", "hund"], ["den", "kat"]],
-            "word 1 begins with 'den', its number expected; is this a list of sentences?",
-        ),
+        ([["den", "hund"], ["den", "kat"]], "word 1 begins with 'den', its number expected; is this a list of sentenc"),
         (7, "a sentence is of type int; words, rows"),
     ],
 )
@@ -331,28 +295,11 @@ def test_load_changes_decoding_options(path, nlp):
         nonproj.load(path, exakt=True)
     with pytest.raises(ModelError):
         nonproj.load(ROOT / "README.md")
-    for wrong in (3, b"toy.nonproj"):
-        with pytest.raises(
-            TypeError, match=f"the name of a model is of type {type(wrong).__name__}, a path is expected"
-        ):
+    for wrong, name in ((3, "int"), (b"toy.nonproj", "bytes")):
+        with pytest.raises(TypeError, match=f"the name of a model is of type {name}, a path is expected"):
             nonproj.load(wrong)
     for decided in (False, True):
         segmenter = nonproj.load(path, sentences_by_trees=decided).parser.segmenter
         assert (segmenter.tree_scores is not None) == decided
     copy = pickle.loads(pickle.dumps(nlp))
     assert copy(TEXT).to_conllu() == nlp(TEXT).to_conllu()
-
-
-@pytest.mark.parametrize(
-    ("code", "heavy"),
-    [
-        ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
-        ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
-    ],
-)
-def test_importing_nonproj_imports_what_is_needed(code, heavy):
-    program = (
-        f"import sys\n{code}\nfound = set({heavy.split()}) & set(sys.modules)\nsys.exit(str(found) if found else 0)"
-    )
-    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr

@@ -1,12 +1,9 @@
 """Options: accepted values, rejected values and the error messages."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math
-import subprocess
-import sys
+import re
 
 import numpy as np
 import pytest
@@ -45,8 +42,7 @@ def test_defaults_are_allowed_and_survive_json():
     for key, option in options():
         assert look_up(config, key) == option.check(key, option.default)
         assert option.check(key, option.default) == (option.default if key != "parts" else config.parts)
-        assert option.help
-        assert option.expected
+        assert option.help and option.expected
 
 
 def test_every_option_survives_the_command_line_and_a_file(tmp_path):
@@ -83,42 +79,42 @@ def test_unknown_options_suggest_the_closest():
     assert message({"max_iterations": 3}).endswith("did you mean decoding.max_iterations?")
     assert "unknown option; known: parts, seed, treebank" in message({"zzzz": 1})
     assert message({3: 4}).startswith("3: unknown option")
+    for key, suggestion in (
+        ("epochs", "training.epochs or pruner.epochs or "),
+        ("trainign.epochs", "training.epochs?"),
+        ("part", "parts?"),
+        ("step", "decoding.step?"),
+    ):
+        with pytest.raises(ConfigError) as error:
+            Config().with_overrides({key: "5"}, text=True)
+        assert error.value.message.startswith(f"unknown option; did you mean {suggestion}")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "expected"),
+    ("key", "values", "expected"),
     [
-        ("training.epochs", 0, "an integer of at least 1"),
-        ("training.epochs", True, "an integer of at least 1"),
-        ("training.epochs", 3.0, "an integer of at least 1"),
-        ("training.epochs", "ten", "an integer of at least 1"),
-        ("labeler.joint", 1, "true or false"),
-        ("training.margin", -1, "a number of at least 0"),
-        ("training.margin", math.inf, "a number of at least 0"),
-        ("training.margin", math.nan, "a number of at least 0"),
-        ("training.margin", False, "a number of at least 0"),
-        ("features.bits", 9, "an integer from 10 to 28"),
-        ("features.bits", 29, "an integer from 10 to 28"),
-        ("encoder.bits", 16, "8 or 32"),
-        ("labeler.bits", 11, "an integer from 12 to 28"),
-        ("pruner.threshold", 0, "a number above 0 and at most 1"),
-        ("pruner.threshold", 1.5, "a number above 0 and at most 1"),
-        ("pruner.folds", 1, "0 or an integer of at least 2"),
-        ("pruner.folds", False, "0 or an integer of at least 2"),
-        ("treebank.held_out", 1, "a number of at least 0 and below 1 or a path"),
-        ("treebank.held_out", None, "a number of at least 0 and below 1 or a path"),
-        ("treebank.train", 7, "null or a path"),
-        ("treebank.train", "", "null or a path"),
-        ("decoding.single_root", "yes", "auto, true or false"),
-        ("decoding.single_root", 1, "auto, true or false"),
-        ("parts", [], "the name of a set or a list of part types"),
-        ("parts", ["arc", 3], "the name of a set or a list of part types"),
+        ("training.epochs", (0, True, 3.0, "ten", "3"), "an integer of at least 1"),
+        ("seed", ("0",), "an integer of at least 0"),
+        ("labeler.joint", (1, "true"), "true or false"),
+        ("training.margin", (-1, math.inf, math.nan, False, "2"), "a number of at least 0"),
+        ("features.bits", (9, 29), "an integer from 10 to 28"),
+        ("encoder.bits", (16,), "8 or 32"),
+        ("labeler.bits", (11,), "an integer from 12 to 28"),
+        ("pruner.threshold", (0, 1.5), "a number above 0 and at most 1"),
+        ("pruner.folds", (1, False), "0 or an integer of at least 2"),
+        ("treebank.held_out", (1, None), "a number of at least 0 and below 1 or a path"),
+        ("treebank.train", (7, ""), "null or a path"),
+        ("decoding.single_root", ("yes", 1), "auto, true or false"),
+        ("parts", ([], ["arc", 3]), "the name of a set or a list of part types"),
     ],
 )
-def test_invalid_values(key, value, expected):
-    text = message(nested(key, value))
-    assert text.startswith(f"{key}: ")
-    assert text.endswith(f" is invalid, {expected} expected")
+def test_invalid_values(key, values, expected):
+    """A text, too, is not a number in Python."""
+    for value in values:
+        text = message(nested(key, value))
+        assert text.startswith(f"{key}: ") and text.endswith(f" is invalid, {expected} expected")
+        with pytest.raises(ConfigError, match=f"^{re.escape(text)}$"):
+            Config().with_overrides({key: value})
 
 
 def test_values_that_are_not_sections():
@@ -141,12 +137,8 @@ def test_values_are_validated_however_they_are_set():
 def test_scalars_of_numpy_are_those_of_python():
     given = {"nbest": np.int64(3), "threshold": np.float64(0.25), "crossing": np.int32(1), "exact": np.bool_(False)}
     found = Config().with_overrides({f"decoding.{name}": value for name, value in given.items()}).decoding
-    assert [(type(getattr(found, name)), getattr(found, name)) for name in given] == [
-        (int, 3),
-        (float, 0.25),
-        (float, 1.0),
-        (bool, False),
-    ]
+    plain = [getattr(found, name) for name in given]
+    assert list(zip(map(type, plain), plain, strict=True)) == [(int, 3), (float, 0.25), (float, 1.0), (bool, False)]
     for wrong in (np.float64(2.0), np.bool_(True), np.int64(0), np.array([3])):
         with pytest.raises(ConfigError, match="^decoding.nbest: .* is invalid, an integer from 1 to 10000 expected"):
             Config().with_overrides({"decoding.nbest": wrong})
@@ -171,32 +163,12 @@ def test_overrides_from_text():
     named = config.with_overrides({"treebank.train": "a"})
     assert named.with_overrides({"treebank.train": "null"}, text=True) == config
     assert Config().with_overrides({"treebank.held_out": "1e-1"}, text=True).treebank.held_out == 0.1
-    wrong = {
-        "training.epochs": "!!bool x",
-        "pruner.epochs": "!!int ''",
-        "network.epochs": "9" * 5000,
-        "tagger.epochs": "1:2",
-    }
-    for key, text in {
-        **wrong,
-        "seed": "[",
-        "seed ": "1",
-        "training": "3",
-        "training.epochs": "1.5",
-        "parts": "{}",
-    }.items():
+    wrong = {"training.epochs": "!!bool x", "pruner.epochs": "!!int ''", "network.epochs": "9" * 5000, "seed": "["}
+    wrong |= {"tagger.epochs": "1:2", "labeler.epochs": "1.5", "seed ": "1", "training": "3", "parts": "{}"}
+    for key, text in wrong.items():
         with pytest.raises(ConfigError) as caught:
             Config().with_overrides({key: text}, text=True)
         assert caught.value.key == key
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("training.epochs", "3"), ("training.margin", "2"), ("seed", "0"), ("labeler.joint", "true")]
-)
-def test_a_text_is_not_a_number_in_python(key, value):
-    with pytest.raises(ConfigError, match=f"{key}: '{value}' is invalid, (an integer|a number|true or false)"):
-        Config().with_overrides({key: value})
-    assert message(nested(key, value)).startswith(f"{key}: '{value}' is invalid")
 
 
 def test_configuration_files(tmp_path):
@@ -238,19 +210,12 @@ def test_configuration_files(tmp_path):
         error = failure(content)
         assert str(error).startswith(f"{path}{problem}")
     for text in ("2024-13-45", "1:30", "190:20:30.15", "0b_", "._", "<<", "="):
-        assert (
-            str(failure(f"seed: {text}".encode()))
-            == f"seed: {text} is invalid, an integer of at least 0 expected (in {path})"
-        )
+        expected = f"seed: {text} is invalid, an integer of at least 0 expected (in {path})"
+        assert str(failure(f"seed: {text}".encode())) == expected
     for name in (tmp_path, tmp_path / "none.yaml"):
         with pytest.raises(ConfigError, match="cannot be read: ") as caught:
             load_yaml(name)
         assert caught.value.key == str(name)
-
-
-def test_options_need_neither_numba_nor_yaml():
-    code = "import sys, nonproj.options.config; sys.exit(bool({'numpy', 'numba', 'yaml'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 # Templates
@@ -290,7 +255,6 @@ def test_templates_of_a_folder(folder):
         ("part: arc\ncodes: [direction]", "the key templates is missing"),
         ("part: label\ncodes: [direction]\ntemplates: [h.pos]", "part is label, arc expected"),
         ("part: arc\ncodes: [direction]\ntemplates: []", "templates is no list of texts"),
-        ("part: arc\ncodes: [direction]\ntemplates: h.pos", "templates is no list of texts"),
         ("part: arc\ncodes: [direction]\ntemplates: [3]", "templates is no list of texts"),
         ("part: arc\ncodes: [order]\ntemplates: [h.pos]", "code 'order': the known ones are none, direction, distance"),
         ("part: arc\ncodes: [direction]\ntemplates: [h.pso]", "'h.pso': known attributes are"),

@@ -1,7 +1,5 @@
 """Fixtures of the server's tests."""
 
-from __future__ import annotations
-
 import shutil
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Admission under overload, with a simulated clock: hours of load in a moment, and the same on every machine."""
 
-from __future__ import annotations
-
 import heapq
 import random
 from collections import deque
@@ -73,7 +71,9 @@ def simulate(load: Load, seed: int, admission: Admission | None = None) -> Outco
     return Outcome(**outcome)
 
 
-@pytest.mark.parametrize("load", [Load(), Load(workers=1, noise=0.8), Load(limit=5.0), Load(rate=20.0, seconds=100.0)])
+@pytest.mark.parametrize(
+    "load", [Load(), Load(workers=1, noise=0.8), Load(limit=5.0), Load(rate=20.0, seconds=100.0), Load(slower=4.0)]
+)
 def test_overload_costs_no_capacity_and_no_started_request(load):
     """Goodput is at least 90 % of capacity, and 99 % of the answers come within the limit."""
     outcome = simulate(load, seed=1)
@@ -83,13 +83,6 @@ def test_overload_costs_no_capacity_and_no_started_request(load):
     assert latencies[int(0.99 * len(latencies))] <= load.limit
     assert outcome.refused_at_once > 100
     assert outcome.refused_later < 0.1 * len(outcome.latencies)
-
-
-def test_a_server_that_becomes_slower_refuses_more_and_wastes_nothing():
-    outcome = simulate(Load(slower=4.0), seed=2)
-    assert outcome.killed == 0
-    assert outcome.busy >= 0.9 * 2 * 300
-    assert sorted(outcome.latencies)[int(0.99 * len(outcome.latencies))] <= 30.0
 
 
 def test_nothing_is_refused_below_capacity():
@@ -133,13 +126,10 @@ def test_what_waits_is_refused_as_soon_as_it_is_too_late():
     first = admission.admit("a", 800, 1.0)
     admission.start(first, 1.0)
     others = [admission.admit("a", 800, 1.0) for _ in range(6)]
-    assert admission.late(1.0) == []
-    assert admission.late(2.5) == []
+    assert admission.late(1.0) == admission.late(2.5) == []
     late = [ticket for ticket, _ in admission.late(5.0)]  # the first is overdue by three seconds
-    assert late == others[-len(late) :]
-    assert 0 < len(late) < 6
-    assert admission.waiting == 6 - len(late)
-    assert admission.running == 1  # what has been started stays
+    assert 0 < len(late) < 6 and late == others[-len(late) :]
+    assert (admission.waiting, admission.running) == (6 - len(late), 1)  # what has been started stays
 
 
 def test_where_no_worker_is_left_requests_wait_for_the_next():

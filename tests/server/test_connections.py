@@ -1,50 +1,32 @@
 """The number of connections: floods of them, few descriptors, and which are closed when there are too many."""
 
-from __future__ import annotations
-
 import asyncio
+import concurrent.futures
 import contextlib
 import errno
+import functools
 import os
 import resource
 import socket
-import threading
 
 import httpx
 import pytest
 from command import run
-from serving import DATA, GOLDEN, HTTP, serving, wait_until
+from serving import DATA, GOLDEN, HTTP, serving, wait_until, with_application
 
 from nonproj.errors import ConfigError, FileError
 from nonproj.server import accepting, connections
 from nonproj.server.accepting import Listener, OncePerMinute, bind
 from nonproj.server.connections import LEAST_FILES, allow_files
-from nonproj.server.library import Server, configuration
 
 FLOOD = 3000
 """Number of connections of a flood: more than there may be open files, and than the system's queue holds."""
 
 
-@contextlib.contextmanager
-def flood(port: int):
-    """Connect and close at once, again and again, until `FLOOD` connections have been made and the context ends."""
-    made, over = [], threading.Event()
-
-    def connect() -> None:
-        while not over.is_set() or len(made) < FLOOD:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=10):
-                pass
-            made.append(1)
-
-    threads = [threading.Thread(target=connect, daemon=True) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield made
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
+def connect(port: int) -> None:
+    """Connect and close at once."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=10):
+        pass
 
 
 def limit_files(server, count: int) -> None:
@@ -58,11 +40,12 @@ def limit_files(server, count: int) -> None:
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
 def test_a_flood_of_connections_does_not_exhaust_descriptors():
-    with serving(GOLDEN) as server:
+    with serving(GOLDEN) as server, concurrent.futures.ThreadPoolExecutor(4) as pool:
         limit_files(server, 300)
-        with flood(server.port) as made:
-            wait_until(lambda: len(made) > 300)
-            assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
+        made = [pool.submit(connect, server.port) for _ in range(FLOOD)]
+        wait_until(lambda: sum(each.done() for each in made) > 300)
+        assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
+        concurrent.futures.wait(made)
         assert httpx.post(f"{server.url}/process", data=DATA, **HTTP).status_code == 200
         server.stop()
         assert sum(not line.startswith("127.0.0.1 ") for line in server.messages) <= 6, server.messages[:20]
@@ -85,14 +68,11 @@ def test_requests_beyond_the_limit_of_connections_are_refused():
         assert httpx.get(f"{server.url}/models", **HTTP).status_code == 200
 
 
-@pytest.mark.parametrize("count", [pytest.param(64, marks=pytest.mark.thorough), 200])
-def test_a_server_without_enough_descriptors_does_not_start(count):
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (count, count))
-
+def test_a_server_without_enough_descriptors_does_not_start():
+    limit = functools.partial(resource.setrlimit, resource.RLIMIT_NOFILE, (200, 200))
     result = run("serve", str(GOLDEN), "--port", "0", preexec_fn=limit, timeout=120)
     assert result.returncode == 2
-    message = f"nonproj: ulimit -n: {count} open files are allowed, and a server needs 256; raise the hard limit: "
+    message = "nonproj: ulimit -n: 200 open files are allowed, and a server needs 256; raise the hard limit: "
     assert result.stderr.startswith(f"{message}'ulimit -n 256', ") and result.stderr.count("\n") == 1
 
 
@@ -203,18 +183,4 @@ def test_idle_connections_are_closed_for_others(monkeypatch):
         for _, writer in busy:
             writer.close()
 
-    asyncio.run(with_server(answer, work))
-
-
-async def with_server(app, work) -> None:
-    """Call a coroutine function with the port of an application's server."""
-    with bind("127.0.0.1", 0) as listener:
-        started = asyncio.Event()
-        server = Server(configuration(app, timeout_graceful_shutdown=10), started.set)
-        running = asyncio.create_task(server.serve(sockets=[listener]))
-        await started.wait()
-        try:
-            await asyncio.wait_for(work(listener.getsockname()[1]), 120)
-        finally:
-            server.stop()
-            await running
+    asyncio.run(with_application(answer, work))

@@ -1,8 +1,7 @@
 """Restarts with sockets passed by a service manager, and reloaded models, without a lost request."""
 
-from __future__ import annotations
-
 import contextlib
+import fcntl
 import functools
 import http.client
 import os
@@ -10,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import time
 import urllib.parse
@@ -18,15 +18,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from command import ROOT, heed, processor_seconds, running
-from serving import DATA, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
+from command import ROOT, heed, processor_seconds, start
+from serving import DATA, FORM, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
 
 from nonproj.errors import ConfigError
 from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
 
 get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
-FORM = {"content-type": "application/x-www-form-urlencoded"}
 PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
 
 
@@ -78,8 +77,7 @@ def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
             with started(path, [listener]):
                 stream.wait_for(10)
                 stream.end()
-    assert len(set(stream.answers)) == 2, set(stream.answers)
-    assert all(answer.startswith("{") for answer in stream.answers)
+    assert len(set(stream.answers)) == 2 and all(answer.startswith("{") for answer in stream.answers)
 
 
 @pytest.mark.parametrize("is_new", [pytest.param(False, marks=pytest.mark.thorough), True])
@@ -109,36 +107,6 @@ def refuses(port: int) -> bool:
     return False
 
 
-def test_several_sockets_and_unix_sockets_are_served(path, tmp_path):
-    unix = socket.socket(socket.AF_UNIX)
-    unix.bind(str(tmp_path / "socket"))
-    unix.listen()
-    with unix, socket.create_server(("127.0.0.1", 0)) as listener, started(path, [listener, unix]) as process:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        line = wait_for_line(process, "serving")
-        assert line == f"serving toy at {url}/ and unix:{tmp_path / 'socket'}\n"
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_path / "socket")), timeout=60) as client:
-            answer = client.post("http://localhost/process", data=DATA)
-            refused = client.post("http://example.org/process", data=DATA)
-        assert answer.status_code == 200
-        assert answer.text == post(f"{url}/process", data=DATA).text
-        assert refused.status_code == 421
-        process.terminate()
-        assert process.wait(60) == 0
-    assert (tmp_path / "socket").exists(), "it belongs to the service manager"
-
-
-def test_a_socket_for_both_versions_of_the_protocol_knows_its_address(path):
-    """As ListenStream=8001 makes one."""
-    if not socket.has_dualstack_ipv6():
-        pytest.skip("the system has no such sockets")
-    from nonproj.server.hosts import HostCheck
-
-    scope = {"type": "http", "headers": [(b"host", b"192.0.2.7:8001")], "server": ("::ffff:192.0.2.7", 8001)}
-    assert HostCheck(None).problem(scope) is None
-    assert HostCheck(None).problem(scope | {"server": ("::ffff:192.0.2.8", 8001)})[0] == 421
-
-
 def test_what_cannot_be_served_is_refused_in_one_line(path):
     with socket.socket() as unconnected, started(path, [unconnected]) as process:
         message = "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"
@@ -162,15 +130,26 @@ def test_variables_for_another_process_are_ignored():
 # -- notifications -----------------------------------------------------------------------------------------------------
 
 
-def test_the_service_manager_is_told_what_the_server_does(path, tmp_path):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+def test_a_service_manager_passes_several_sockets_and_is_told_what_the_server_does(path, tmp_path):
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+    ):
         manager.bind(str(tmp_path / "notify"))
         manager.settimeout(60)
-        with (
-            socket.create_server(("127.0.0.1", 0)) as listener,
-            started(path, [listener], NOTIFY_SOCKET=str(tmp_path / "notify")) as process,
-        ):
+        unix.bind(str(tmp_path / "socket"))
+        unix.listen()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with started(path, [listener, unix], NOTIFY_SOCKET=str(tmp_path / "notify")) as process:
+            line = wait_for_line(process, "serving")
+            assert line == f"serving toy at {url}/ and unix:{tmp_path / 'socket'}\n"
             assert manager.recv(1000) == b"READY=1\nSTATUS=serving toy"
+            with httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_path / "socket")), timeout=60) as client:
+                answer = client.post("http://localhost/process", data=DATA)
+                refused = client.post("http://example.org/process", data=DATA)
+            assert (answer.status_code, answer.text) == (200, post(f"{url}/process", data=DATA).text)
+            assert refused.status_code == 421
             process.send_signal(signal.SIGHUP)
             fields = dict(line.split("=", 1) for line in manager.recv(1000).decode().splitlines())
             assert fields["RELOADING"] == "1"
@@ -182,8 +161,8 @@ def test_the_service_manager_is_told_what_the_server_does(path, tmp_path):
             assert manager.recv(1000).startswith(b"READY=1\nSTATUS=reloading failed: ")
             process.terminate()
             assert manager.recv(1000).startswith(b"STOPPING=1\n")
-            assert process.wait(60) == 0
-            assert processor_seconds(process.pid) == float("inf")
+            assert process.wait(60) == 0 and processor_seconds(process.pid) == float("inf")
+    assert (tmp_path / "socket").exists(), "it belongs to the service manager"
 
 
 def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):
@@ -191,9 +170,6 @@ def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):
     with caplog.at_level("WARNING", "nonproj"):
         notify("READY=1")
     assert "cannot notify the service manager" in caplog.text
-
-
-get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
 
 def answer_of(model: Path) -> str:
@@ -208,7 +184,7 @@ def answer_of(model: Path) -> str:
 def test_a_reload_changes_the_answers_and_loses_none(path, other):
     with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
         stream.wait_for(20)
-        workers = set(running(server.process.pid))
+        workers = server.workers
         put(other, path)
         stream.wait_for(20)
         before = len(stream.answers)
@@ -216,12 +192,11 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
         while not said(server, "serving the reloaded toy"):
             state = get(f"{server.url}/health")
             assert (state.status_code, state.json()["status"]) == (200, "ok")
-        wait_until(lambda: set(running(server.process.pid)) & workers == {server.process.pid}, server)
+        wait_until(lambda: not server.workers & workers, server)
         stream.wait_for(20)
         metrics = get(f"{server.url}/metrics").text
     old, new = stream.answers[0], stream.answers[-1]
-    assert old.startswith("{") and new.startswith("{")
-    assert old != new and "second" in new
+    assert old.startswith("{") and new.startswith("{") and "second" in new and "second" not in old
     assert set(stream.answers) == {old, new}
     assert set(stream.answers[:before]) == {old}, "the file alone changes nothing"
     assert 'nonproj_reloads_total{result="succeeded"} 1.0' in metrics
@@ -271,35 +246,28 @@ def test_the_last_of_many_reloads_wins(path, other):
 @pytest.mark.thorough
 def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
     with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
-        old = set(running(server.process.pid))
+        old = server.workers
         put(other, path)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: set(running(server.process.pid)) - old, server)
-        for pid in set(running(server.process.pid)) - old:
+        wait_until(lambda: server.workers - old, server)
+        for pid in server.workers - old:
             os.kill(pid, signal.SIGKILL)
         wait_until(lambda: said(server, "reloading failed"), server)
         assert said(server, "still serving the models loaded before: a worker process died while loading the models")
         stream.wait_for(10)
-        wait_until(lambda: set(running(server.process.pid)) == old, server)
+        wait_until(lambda: server.workers == old, server)
     assert len(set(stream.answers)) == 1
 
 
 @pytest.mark.thorough
 def test_a_signal_during_the_start_is_obeyed_when_the_server_is_ready(path):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "0"]
-    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heed) as process:
-        assert process.stderr is not None
+    with start("serve", str(path), "--port", "0", text=True) as process:
         assert process.stderr.readline() == "loading toy ...\n"
         process.send_signal(signal.SIGHUP)
-        lines = [process.stderr.readline() for _ in range(3)]
+        lines = {process.stderr.readline().split(" at ")[0].strip() for _ in range(3)}
         process.terminate()
         rest = process.communicate()[1]  # to its end: the server's last message needs an open pipe
-    assert sorted(line.split(" at ")[0].strip() for line in lines) == [
-        "reloading toy ...",
-        "serving the reloaded toy",
-        "serving toy",
-    ]
+    assert lines == {"reloading toy ...", "serving the reloaded toy", "serving toy"}
     assert process.returncode == 0 and rest.endswith("stopped\n")
 
 
@@ -312,7 +280,7 @@ def test_memory_does_not_grow_with_reloads(path):
             count = said(server, "serving the reloaded toy")
             server.process.send_signal(signal.SIGHUP)
             wait_until(lambda: said(server, "serving the reloaded toy") > count, server)
-            wait_until(lambda: len(running(server.process.pid)) == 2, server)
+            wait_until(lambda: len(server.workers) == 1, server)
             pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
             return len(os.listdir(f"/proc/{server.process.pid}/fd")), pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -328,18 +296,11 @@ def test_a_closed_terminal_stops_the_server(path):
 
     def take_terminal() -> None:
         heed()
-        os.setsid()
-        import fcntl
-        import termios
-
         fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
-    command = [sys.executable, "-m", "nonproj", "serve", str(path), "--port", "0"]
-    options = {"stdin": terminal, "stdout": terminal, "stderr": subprocess.PIPE, "preexec_fn": take_terminal}
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, text=True, **options) as process:
+    streams = {"stdin": terminal, "stdout": terminal, "text": True}
+    with start("serve", str(path), "--port", "0", preexec_fn=take_terminal, **streams) as process:
         os.close(terminal)
-        assert process.stderr is not None
         assert any(line.startswith("serving") for line in iter(process.stderr.readline, ""))
         os.close(controller)
         assert process.stderr.read().endswith("stopped\n")

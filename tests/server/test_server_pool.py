@@ -1,7 +1,5 @@
 """The worker processes of the server: waiting, limits, deaths, clients that leave.  No test depends on time."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal
@@ -37,9 +35,7 @@ def test_waiting_kills_no_request_that_has_been_started():
 
     outcomes, replaced = with_pool(work, seconds=2.0)
     kinds = Counter(type(outcome).__name__ for outcome in outcomes)
-    assert set(kinds) == {"CallResult", "BusyError"}
-    assert kinds["CallResult"] >= 3
-    assert replaced == {}
+    assert set(kinds) == {"CallResult", "BusyError"} and kinds["CallResult"] >= 3 and replaced == {}
 
 
 def test_calls_are_answered_in_the_order_they_come(tmp_path):
@@ -66,26 +62,21 @@ def test_the_number_of_waiting_calls_is_limited():
     assert with_pool(work, waiting=2) == ["rested"] * 3
 
 
-def test_the_death_of_an_idle_worker_costs_no_answer():
+def test_a_call_is_repeated_once_if_its_worker_dies(tmp_path):
+    """The death of an idle worker costs no answer."""
+
     async def work(pool):
         os.kill(pool.workers.pids[0], signal.SIGKILL)
-        first = (await pool.call(rest, 0.0)).value  # perhaps before the death is known
+        values = [(await pool.call(rest, 0.0)).value]  # perhaps before the death is known
         await until(lambda: pool.workers.idle == 1)
         os.kill(pool.workers.pids[0], signal.SIGKILL)
         await until(lambda: pool.workers.replaced["died"] == 2)  # without any call
-        return first, (await pool.call(rest, 0.0)).value
-
-    assert with_pool(work) == ("rested", "rested")
-
-
-def test_a_call_is_repeated_once_if_its_worker_dies(tmp_path):
-    async def work(pool):
-        first = (await pool.call(die_once, str(tmp_path / "marker"))).value
+        values.append((await pool.call(die_once, str(tmp_path / "marker"))).value)
         with pytest.raises(ClusterError, match="the worker process died"):
             await pool.call(os.abort)
-        return first, pool.workers.replaced["died"], (await pool.call(rest, 0.0)).value
+        return [*values, (await pool.call(rest, 0.0)).value], pool.workers.replaced["died"]
 
-    assert with_pool(work) == ("alive", 1 + ATTEMPTS, "rested")
+    assert with_pool(work) == (["rested", "alive", "rested"], 3 + ATTEMPTS)
 
 
 def test_a_call_whose_client_leaves_while_it_waits_is_never_started(tmp_path):
@@ -114,32 +105,26 @@ def wait_for(path: str) -> str:
     return "released"
 
 
-def test_a_worker_whose_client_has_left_is_freed(tmp_path):
-    async def work(pool):
-        left, marker = asyncio.Event(), tmp_path / "started"
-        call = asyncio.ensure_future(pool.call(rest, 1000.0, "", str(marker), gone=left.wait))
-        await until(marker.exists)
-        left.set()
-        with pytest.raises(GoneError):
-            await call
-        return (await pool.call(rest, 0.0)).value, dict(pool.workers.replaced)
-
-    assert with_pool(work) == ("rested", {"left": 1})
-
-
-def test_a_worker_that_is_soon_done_is_kept_when_its_client_leaves(tmp_path):
-    async def work(pool):
-        left, release = asyncio.Event(), tmp_path / "release"
-        call = asyncio.ensure_future(pool.call(wait_for, str(release), gone=left.wait))
+def test_a_worker_whose_client_has_left_is_freed_unless_it_is_soon_done(tmp_path):
+    async def leave(pool, *call):
+        left = asyncio.Event()
+        waiting = asyncio.ensure_future(pool.call(*call, gone=left.wait))
         await until(lambda: pool.workers.idle == 0)
-        pool._admission.reload = 600.0  # starting another would take long
         left.set()
         with pytest.raises(GoneError):
-            await call
-        release.touch()
-        return (await pool.call(rest, 0.0)).value, dict(pool.workers.replaced)
+            await waiting
 
-    assert with_pool(work) == ("rested", {})
+    async def work(pool):
+        await pool.call(rest, 0.0)  # the worker is ready
+        await leave(pool, rest, 1000.0)
+        await pool.call(rest, 0.0)
+        freed = dict(pool.workers.replaced)
+        pool._admission.reload = 600.0  # starting another would take long
+        await leave(pool, wait_for, str(tmp_path / "release"))
+        (tmp_path / "release").touch()
+        return freed, (await pool.call(rest, 0.0)).value, dict(pool.workers.replaced)
+
+    assert with_pool(work) == ({"left": 1}, "rested", {"left": 1})
 
 
 def test_the_time_limit_counts_from_the_start_of_the_work():
@@ -149,8 +134,7 @@ def test_the_time_limit_counts_from_the_start_of_the_work():
         return results, dict(pool.workers.replaced)
 
     results, replaced = with_pool(work, size=2, waiting=10, seconds=0.5)
-    assert [type(result) for result in results] == [TimeLimitError] * 2
-    assert "more than 0.5 s" in str(results[0])
+    assert [type(result) for result in results] == [TimeLimitError] * 2 and "more than 0.5 s" in str(results[0])
     assert replaced == {"time": 2}
 
 
@@ -181,10 +165,8 @@ def test_the_pool_fails_when_no_worker_can_be_started(tmp_path):
         return errors, str(pool.workers.failed.exception()), await pool.workers.check(rest, 0.0)
 
     errors, message, well = with_pool(work, prepare=(prepare_at_most, str(tmp_path / "starts"), 1))
-    assert [type(error) for error in errors] == [ClusterError] * 2
-    assert message.startswith("no worker process can be started: ")
-    assert message.endswith("cannot be loaded any more")
-    assert not well
+    assert [type(error) for error in errors] == [ClusterError] * 2 and not well
+    assert message.startswith("no worker process can be started: ") and message.endswith("cannot be loaded any more")
 
 
 def test_a_check_asks_an_idle_worker(tmp_path):

@@ -1,12 +1,10 @@
 """The start page of the server in a real browser; skipped where Chromium and its driver are not installed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 from serving import serving
-from toy import sentences, treebank
+from toy import sentences
 
 from nonproj.trees.crossing import nonprojective
 
@@ -31,6 +29,13 @@ def browser(browser, server):
     WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
     yield browser
     assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
+
+
+def parse(browser, text: str, kind: str = "horizontal") -> None:
+    """Have a text parsed."""
+    Select(browser.find_element(By.ID, "input")).select_by_value(kind)
+    browser.execute_script("document.getElementById('data').value = arguments[0]", text)
+    browser.find_element(By.ID, "parse").click()
 
 
 def trees(browser, count: int) -> list:
@@ -63,32 +68,23 @@ def test_one_types_a_sentence_and_sees_its_tree(scheme, color, browser):
 
 
 def test_crossing_arcs_keys_and_the_source(browser):
-    text = treebank(30, seed=3)
     crossing = [s for s in sentences(30, seed=3) if nonprojective(s.heads).any()][:2]
-    assert len(crossing) == 2
-    assert "".join(crossing[0].lines) in text
-    Select(browser.find_element(By.ID, "input")).select_by_value("conllu")
-    browser.execute_script(
-        "document.getElementById('data').value = arguments[0]", "".join(line for s in crossing for line in s.lines)
-    )
-    browser.find_element(By.ID, "parse").send_keys(Keys.ENTER)
+    parse(browser, "".join(line for s in crossing for line in s.lines), "conllu")
     for figure, sentence in zip(trees(browser, 2), crossing, strict=True):
         assert texts(figure, ".form") == sentence.forms
         assert texts(figure, ".tag") == [row[3] for row in sentence.rows]
-        places = {
-            int(label.get_attribute("data-word")): label for label in figure.find_elements(By.CSS_SELECTOR, ".label")
-        }
-        assert [places[i].text for i in range(1, len(sentence) + 1)] == sentence.labels  # the toy language is learnt
+        labels = figure.find_elements(By.CSS_SELECTOR, ".label")
+        places = {int(label.get_attribute("data-word")): label.text for label in labels}
+        assert [places[i] for i in range(1, len(sentence) + 1)] == sentence.labels  # the toy language is learnt
         crossed = figure.find_elements(By.CSS_SELECTOR, ".arc.cross")
-        assert len(crossed) >= 2
-        assert f"{len(crossed)} arcs cross another" in figure.text
+        assert len(crossed) >= 2 and f"{len(crossed)} arcs cross another" in figure.text
     figure = browser.find_element(By.CSS_SELECTOR, "figure")
     scroll = figure.find_element(By.CSS_SELECTOR, ".scroll")
     scroll.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT, Keys.ARROW_UP)
-    head = int(crossing[0].tree[2])
-    line = figure.find_element(By.CSS_SELECTOR, ".word-line").text
-    assert line.startswith(f"{head or 2} {crossing[0].forms[(head or 2) - 1]} · ")
-    assert texts(figure, ".word.chosen .form") == [crossing[0].forms[(head or 2) - 1]]
+    chosen = int(crossing[0].tree[2]) or 2
+    form = crossing[0].forms[chosen - 1]
+    assert figure.find_element(By.CSS_SELECTOR, ".word-line").text.startswith(f"{chosen} {form} · ")
+    assert texts(figure, ".word.chosen .form") == [form]
     scroll.send_keys(Keys.ESCAPE)
     assert browser.switch_to.active_element.get_attribute("id") == "data"
     browser.find_element(By.TAG_NAME, "summary").click()
@@ -96,24 +92,19 @@ def test_crossing_arcs_keys_and_the_source(browser):
 
 
 def test_errors_and_markup_are_shown_as_text(browser):
-    Select(browser.find_element(By.ID, "input")).select_by_value("conllu")
-    browser.find_element(By.ID, "data").send_keys("1 a")
-    browser.find_element(By.ID, "parse").click()
+    parse(browser, "1 a", "conllu")
     error = browser.find_element(By.ID, "error")
     WebDriverWait(browser, 20).until(lambda _: error.is_displayed())
     assert error.text.startswith("data:1: 1 column, 10 expected")
     assert browser.get_log("browser")[0]["message"].endswith("(Bad Request)")  # which the browser notes itself
-    Select(browser.find_element(By.ID, "input")).select_by_value("horizontal")
-    browser.find_element(By.ID, "data").clear()
-    browser.find_element(By.ID, "data").send_keys("<img src=x onerror=alert(1)> &amp; .", Keys.ENTER)
+    parse(browser, "<img src=x onerror=alert(1)> &amp; .")
     [figure] = trees(browser, 1)
     assert texts(figure, ".form") == ["<img", "src=x", "onerror=alert(1)>", "&amp;", "."]
     assert not error.is_displayed()
 
 
 def test_wide_trees_fit_into_the_window(browser):
-    Select(browser.find_element(By.ID, "input")).select_by_value("horizontal")
-    browser.find_element(By.ID, "data").send_keys("den hund ser hus " * 8, Keys.ENTER)
+    parse(browser, "den hund ser hus " * 8)
     [figure] = trees(browser, 1)
     scroll, button = (figure.find_element(By.CSS_SELECTOR, selector) for selector in (".scroll", "button.wide"))
     overflow = "return arguments[0].scrollWidth - arguments[0].clientWidth"
@@ -121,17 +112,13 @@ def test_wide_trees_fit_into_the_window(browser):
     assert browser.execute_script(overflow, scroll) <= 0
     button.click()
     assert "fit" in button.text and browser.execute_script(overflow, scroll) > 300
-    browser.find_element(By.ID, "data").clear()
-    browser.find_element(By.ID, "data").send_keys("den hund ser hus", Keys.ENTER)
+    parse(browser, "den hund ser hus")
     WebDriverWait(browser, 20).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "figure .form")) == 4)
     assert not browser.find_element(By.CSS_SELECTOR, "figure button.wide").is_displayed()
 
 
 def test_changes_of_direction_are_escaped(browser):
-    Select(browser.find_element(By.ID, "input")).select_by_value("horizontal")
-    script = "document.getElementById('data').value = 'den \u202ednuh ser\u2066'"
-    browser.execute_script(script)
-    browser.find_element(By.ID, "parse").click()
+    parse(browser, "den \u202ednuh ser\u2066")
     [figure] = trees(browser, 1)
     assert texts(figure, ".form") == ["den", "\\u202ednuh", "ser\\u2066"]
     assert "\u202e" not in figure.get_attribute("innerHTML")

@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from command import work_until_end
 
 from nonproj.errors import ClusterError, ConfigError
 from nonproj.workers import copies
@@ -115,40 +116,22 @@ def test_a_process_that_cannot_be_copied_makes_the_call_itself(monkeypatch):
     thread.join()
 
 
-def test_copies_end_with_their_context():
-    with pytest.raises(KeyError), Copy(lambda: time.sleep(100)) as copy:
-        pid = copy._process.pid
+def test_copies_end_with_their_context(monkeypatch):
+    forked, fork = [], copies.ForkedProcess
+    monkeypatch.setattr(copies, "ForkedProcess", lambda work: forked.append(fork(work)) or forked[-1])
+    with pytest.raises(KeyError), Copy(lambda: time.sleep(100)):
         raise KeyError
-    assert gone(pid)
-    pids = []
-
-    def fail():
-        raise KeyError
-
-    class Noted(Copy):
-        def __init__(self, call):
-            super().__init__(call)
-            pids.append(self._process.pid)
-
-    copies.Copy, kept = Noted, copies.Copy
-    try:
-        with pytest.raises(KeyError):
-            spread([fail, lambda: time.sleep(100)], 2)
-    finally:
-        copies.Copy = kept
-    assert pids and all(map(gone, pids))
+    with pytest.raises(ZeroDivisionError):
+        spread([lambda: 1 // 0, lambda: time.sleep(100)], 2)
+    assert len(forked) == 2 and all(gone(process.pid) for process in forked)
 
 
-def test_a_copy_ends_with_this_process(tmp_path):
-    code = f"""
-import os, sys, time
+def test_a_copy_ends_with_this_process():
+    code = """
+import os, time
 from nonproj.workers.copies import Copy
-copy = Copy(lambda: time.sleep(100))
-open({str(tmp_path / "pid")!r}, "w").write(str(copy._process.pid))
+print(Copy(lambda: time.sleep(100))._process.pid, flush=True)
 os._exit(0)
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
-    pid, end = int((tmp_path / "pid").read_text()), time.monotonic() + 10
-    while not gone(pid) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert gone(pid)
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
+    assert work_until_end([int(done.stdout)]) < 2

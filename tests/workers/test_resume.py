@@ -1,23 +1,23 @@
 """Jobs that continue after a killed run: ``parse --resume``."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
 import random
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from command import start, wait_until
 from instances import places
-from pieces import make_files, work_in
+from pieces import interrupted
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.errors import FileError
 from nonproj.io import temporary
+from nonproj.model.model import Model
 from nonproj.workers import parsing, partial
 from nonproj.workers.partial import JobLog, Record
 
@@ -25,41 +25,11 @@ FACTS = {"model": "3f", "input": "a0", "options": {"--nbest": 1}}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, model_of) -> Path:
+def folder(tmp_path_factory, toy_folder) -> Path:
     """A folder with a model and some files, one of them long."""
-    folder = make_files(tmp_path_factory.mktemp("resume"), model_of("small"))
+    folder = shutil.copytree(toy_folder, tmp_path_factory.mktemp("resume"), dirs_exist_ok=True)
     (folder / "long.conll").write_text(treebank(3000, seed=2), encoding="utf-8")
     return folder
-
-
-@pytest.fixture
-def here(folder, tmp_path, monkeypatch) -> Path:
-    """An empty folder to work in; files are cut into small pieces."""
-    monkeypatch.setattr(parsing, "TEXT_PIECE", 300)
-    return work_in(tmp_path, folder, monkeypatch)
-
-
-class Killed(BaseException):
-    """Ends a run like a kill, without any clean-up."""
-
-
-def interrupted(monkeypatch, after: int, *words: str) -> int:
-    """Run a command that is killed after a number of tasks; return the number of kept tasks, or the exit code."""
-    kept, append = [], JobLog.append
-
-    def appending(self, record: Record) -> None:
-        if len(kept) == after:
-            raise Killed
-        append(self, record)
-        kept.append(record)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(JobLog, "append", appending)
-        try:
-            main(list(words))
-        except Killed:
-            return len(kept)
-    return -1
 
 
 # -- the same bytes ----------------------------------------------------------------------------------------------------
@@ -100,14 +70,12 @@ def test_a_resumed_job_writes_what_a_calm_one_writes(here, monkeypatch, name, ca
     command = ["parse", "toy.nonproj", *words, "-o", "out", "--stats", "stats", "--resume", *jobs]
     done = [interrupted(monkeypatch, after, *command) for after in (1, 0, 2)]
     assert done == [1, 0, 2]
-    assert not Path("out").exists()
-    assert not [path for path in here.iterdir() if path.name.startswith(".")]
+    assert not [path for path in here.iterdir() if path.name.startswith(".") or path.name == "out"]
     capsys.readouterr()
     assert main(command) == code
     assert Path("out").read_bytes() == Path("calm").read_bytes()
     assert Path("stats").read_bytes() == Path("calm.stats").read_bytes()
-    assert not Path("out.partial").exists()
-    assert capsys.readouterr().err == report
+    assert not Path("out.partial").exists() and capsys.readouterr().err == report
 
 
 def test_compressed_files_are_resumed(here, monkeypatch):
@@ -197,46 +165,28 @@ def test_a_job_that_stopped_at_an_error_is_resumed_without_it(here, capsys):
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
-def _another_model(here: Path) -> list[str]:
-    model = here / "other.nonproj"
-    data = bytearray((here / "toy.nonproj").read_bytes())
-    model.write_bytes(data)
-    from nonproj.model.model import Model
-
-    loaded = Model.load(model, mmap=False)
-    loaded.weights["parser"][7] += 1
-    loaded.save(model)
-    return ["parse", str(model), "in.conll"]
-
-
-CHANGES = {
-    "input": (lambda here: Path("in.conll").write_text(treebank(89, seed=1)) and [], "the input has changed since"),
-    "model": (_another_model, "the model has changed since this job was started"),
-    "option": (lambda here: ["parse", "toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
-    "tags": (
-        lambda here: ["parse", "toy.nonproj", "in.conll", "--tag"],
-        "--tag was missing when this job was started, and is now all",
-    ),
-    "output": (lambda here: ["parse", "toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
-    "statistics": (lambda here: ["parse", "toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, name, capsys):
-    text = Path("in.conll").read_text(encoding="utf-8")
-    Path("in.conll").unlink()
-    Path("in.conll").write_text(text, encoding="utf-8")
-    calm = ["parse", "toy.nonproj", "in.conll"]
-    assert interrupted(monkeypatch, 2, *calm, "-o", "out", "--resume") == 2
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["toy.nonproj", "changing.conll"], "the input has changed since"),
+        (["other.nonproj", "in.conll"], "the model has changed since this job was started"),
+        (["toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
+        (["toy.nonproj", "in.conll", "--tag"], "--tag was missing when this job was started, and is now all"),
+        (["toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
+        (["toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
+    ],
+)
+def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, words, message, capsys):
+    assert interrupted(monkeypatch, 2, "parse", "toy.nonproj", "in.conll", "-o", "out", "--resume") == 2
     before = Path("out.partial").read_bytes()
-    change, message = CHANGES[name]
-    assert main([*(change(here) or calm), "-o", "out", "--resume"]) == 2
+    Path("changing.conll").write_text(treebank(89, seed=1))
+    other = Model.load("toy.nonproj", mmap=False)
+    other.weights["parser"][7] += 1
+    other.save("other.nonproj")
+    assert main(["parse", *words, "-o", "out", "--resume"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"nonproj: out.partial: {message}")
-    assert error.count("\n") == 1
-    assert Path("out.partial").read_bytes() == before
-    assert not Path("out").exists()
+    assert error.startswith(f"nonproj: out.partial: {message}") and error.count("\n") == 1
+    assert Path("out.partial").read_bytes() == before and not Path("out").exists()
 
 
 def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
@@ -276,18 +226,18 @@ def records(path: Path) -> list[Record]:
 
 def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
     """A process or a machine may die at any byte; the job can then be continued."""
-    path, all_of_them = tmp_path / "out.partial", []
-    sizes = [0]
+    path, sizes = tmp_path / "out.partial", []
+    all_of_them = [
+        Record(str(number), b"text\n" * number, b"{}" * number, {"sentences": number}) for number in range(3)
+    ]
     with JobLog(path, FACTS) as kept:
-        sizes.append(path.stat().st_size)
-        for number in range(3):
-            all_of_them.append(Record(str(number), b"text\n" * number, b"{}" * number, {"sentences": number}))
-            kept.append(all_of_them[-1])
+        for record in all_of_them:
+            kept.append(record)
             sizes.append(path.stat().st_size)
     data = path.read_bytes()
     for cut in places(len(data)):
         path.write_bytes(data[:cut])
-        whole = max(0, sum(size <= cut for size in sizes) - 2)
+        whole = sum(size <= cut for size in sizes)
         assert records(path) == all_of_them[:whole]
         with JobLog(path, FACTS) as kept:
             kept.append(all_of_them[2])
@@ -324,25 +274,22 @@ def test_another_file_is_refused_and_left(tmp_path, data):
 
 def test_a_file_of_somebody_else_or_in_use_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "out.partial"
-    with JobLog(path, FACTS), pytest.raises(FileError, match="another run is writing it"), JobLog(path, FACTS):
-        pass
+
+    def refuse(message: str) -> None:
+        with pytest.raises(FileError, match=message), JobLog(path, FACTS):
+            pass
+
+    with JobLog(path, FACTS):
+        refuse("another run is writing it")
+    with monkeypatch.context() as patch:
+        patch.setattr(partial, "__version__", "0.0.0")
+        refuse("the version of nonproj has changed")
     path.chmod(0o666)
-    with pytest.raises(FileError, match="must belong to you and be writable by nobody else"), JobLog(path, FACTS):
-        pass
+    refuse("must belong to you and be writable by nobody else")
     path.unlink()
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileError, match="is a link, which is followed only if you name it"), JobLog(path, FACTS):
-        pass
+    refuse("is a link, which is followed only if you name it")
     assert not (tmp_path / "elsewhere").exists()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(FileError, match="is neither a file nor a folder; remove it"), JobLog(path, FACTS):
-        pass
-
-
-def test_another_version_is_refused(tmp_path, monkeypatch):
-    with JobLog(tmp_path / "out.partial", FACTS):
-        pass
-    monkeypatch.setattr(partial, "__version__", "0.0.0")
-    with pytest.raises(FileError, match="the version of nonproj has changed"), JobLog(tmp_path / "out.partial", FACTS):
-        pass
+    refuse("is neither a file nor a folder; remove it")
