@@ -10,10 +10,8 @@ from hard_texts import treebank
 from restoring import restore
 
 from nonproj.cli.main import main
-from nonproj.errors import ConfigError
 from nonproj.io import conll
 from nonproj.text.formats import TextInput
-from nonproj.text.input import read_text, split_text
 from nonproj.text.segmenter import Segmenter
 
 GOLDEN = str(Path(__file__).resolve().parents[1] / "golden" / "model.nonproj")
@@ -50,16 +48,6 @@ def test_breaks_change_neither_the_text_nor_its_paragraphs(segmenter):
     assert begins == ["Indkaldelse", "Agenda"]
 
 
-@pytest.mark.parametrize("options", [{"breaks": True}, {"format": "tokens"}, {"format": "tokens", "breaks": True}])
-def test_pieces_do_not_matter(segmenter, options):
-    text = ("Det er godt . Vi ses\n\n" + TITLE + "Ja , det er .\n") * 7
-    given = TextInput(**options)
-    whole = [sentence.rows for sentence in read_text(io.StringIO(text), segmenter, given)]
-    pieces = list(split_text(io.StringIO(text), given, 1))
-    assert len(pieces) > 7
-    assert [sentence.rows for piece in pieces for sentence in segmenter.sentences(piece, given)] == whole
-
-
 def test_given_words_are_split_into_sentences(segmenter):
     words = "Hunden ser Dr. Hansen . Hvor ( i byen ) ? Don't go , please !"
     found = sentences_of(segmenter, words, format="tokens")
@@ -67,12 +55,6 @@ def test_given_words_are_split_into_sentences(segmenter):
     assert len(found) == 3
     assert sentences_of(segmenter, words.replace(" ", "\n"), format="tokens") == found
     assert sentences_of(segmenter, words, format="words") == [words]
-
-
-def test_breaks_are_about_running_text():
-    for form in ("lines", "words"):
-        with pytest.raises(ConfigError, match="breaks"):
-            TextInput(form, breaks=True).check()
 
 
 def test_the_command_line(tmp_path, monkeypatch, capsys):

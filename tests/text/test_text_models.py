@@ -10,6 +10,7 @@ from dataclasses import replace
 import naive_text as naive
 import numpy as np
 import pytest
+from hard_texts import treebank
 from instances import seeds
 from naive_network import in_training
 from toy import raw_treebank
@@ -17,6 +18,7 @@ from toy import raw_treebank
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.logistic import LogisticOptions, fit
+from nonproj.linear.state import load
 from nonproj.networks.context import ContextWeights
 from nonproj.networks.hyperparameters import SENTENCES
 from nonproj.networks.training import Dropout
@@ -82,24 +84,20 @@ def test_layout_and_decisions_equal_the_twin(seed):
     usage = Usage(*(table.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     usage.tag[::2] = 0
     weights = (weights * 0.1).astype(np.float32)  # so that no beginning is improbable
-    scores = score_ends(TokenTable(*token_table(layout, start, end)), SentenceModel(usage, weights, 0.25), 0.15)
-    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15)
-    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-    network = random_network(seed)
-    scores = score_ends(
-        TokenTable(*token_table(layout, start, end)), SentenceModel(usage, weights, 0.25, network), 0.15
-    )
-    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network)
-    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-
-    closed = {t for t in range(len(tokens)) if chance.random() < 0.3}
-    for t in closed:
-        layout.decided[tokens[t][1] - 1] = SENTENCE_GOES_ON
-    table = TokenTable(*token_table(layout, start, end))
-    scores = score_ends(table, SentenceModel(usage, weights, 0.25, network), 0.15)
-    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network, closed)
-    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-    assert not any(scores[t] > 0 and pairs[t][1] != PARAGRAPH for t in closed)
+    network, some = random_network(seed), {t for t in range(len(tokens)) if chance.random() < 0.3}
+    plain = SentenceModel(usage, weights, 0.25)
+    for model, own, closed in (
+        (plain, None, ()),
+        (plain._replace(network=network), network, ()),
+        (plain._replace(network=network), network, some),
+    ):
+        for t in closed:
+            layout.decided[tokens[t][1] - 1] = SENTENCE_GOES_ON
+        table = TokenTable(*token_table(layout, start, end))
+        scores = score_ends(table, model, 0.15)
+        expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, own, closed)
+        assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert not any(scores[t] > 0 and pairs[t][1] != PARAGRAPH for t in some)
 
 
 def random_network(seed: int) -> SentenceNetwork:
@@ -138,7 +136,7 @@ def test_a_chunk_says_nothing_of_its_own_tokens():
 
 
 @pytest.mark.parametrize("seed", seeds(10))
-def test_improbable_beginnings_are_given_up(seed, monkeypatch):
+def test_improbable_beginnings_are_given_up(seed):
     """There are never more beginnings than can be probable, and a certain end leaves one."""
     random = np.random.default_rng(seed)
     layout = lay_out('a b c ( d " e f ) . ' * 300)
@@ -174,11 +172,7 @@ def test_training_equals_the_twin(first):
 
 
 def test_capitalization_is_counted():
-    sentences = [
-        [SurfaceToken("En", True), SurfaceToken("hund", True)],
-        [SurfaceToken("Hund", True), SurfaceToken("En", True)],
-    ]
-    raw = raw_text([sentences])
+    raw = raw_text(paragraphs("En hund\nHund En"))
     layout = lay_out(raw.text)
     start, end = spans(layout, raw.token_ends)
     counts = letter_case(TokenTable(*token_table(layout, start, end)), raw.sentence_ends[end - 1], 1 << 10)
@@ -369,9 +363,7 @@ def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
 
 
 def test_a_segmenter_keeps_its_network():
-    lines = "1\tDet\t_\tPRON\t_\t_\t2\tx\t_\t_\n2\tregner\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n"
-    lines += "3\t.\t_\tPUNCT\t_\t_\t2\tx\t_\t_\n\n"
-    sentences = list(conll.read(io.StringIO(lines * 20)))
+    sentences = list(conll.read(io.StringIO(treebank(["Det regner +."] * 20))))
     without, with_network = (Segmenter.fit(sentences, SegmenterConfig(network_share=share)) for share in (0.0, 0.25))
     assert not any(name.startswith("network") for name in without.state()[1])
     meta, arrays = with_network.state()
@@ -379,14 +371,10 @@ def test_a_segmenter_keeps_its_network():
     text = "Det regner. Det regner. Regner det"
     assert [s.forms for s in again.segment(text)] == [s.forms for s in with_network.segment(text)]
     assert len(again.segment("Det regner. Det regner.")) == 2
-    for name, value in {
-        "network_rows": np.zeros((100, 16), np.float32),
-        "network_output": np.zeros(5, np.float32),
-        "network_states": np.full_like(arrays["network_states"], np.nan),
-        "context_output": arrays["context_output"][:, :-2],
-    }.items():
-        with pytest.raises(ModelError, match="network"):
-            Segmenter.from_state(meta, arrays | {name: value})
+    wrong = [{name: arrays[name][..., :-2]} for name in ("network_rows", "network_output", "context_output")]
+    for changed in (*wrong, {"network_states": np.full_like(arrays["network_states"], np.nan)}):
+        with pytest.raises(ModelError, match="network|context"):
+            load(Segmenter, (meta, arrays | changed))
 
 
 def test_segmenters_with_other_templates_are_refused():
