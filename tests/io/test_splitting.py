@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+from types import SimpleNamespace
 
 import pytest
 from pieces import units_of_pieces
@@ -31,7 +32,7 @@ def facts(units) -> list:
 
 BROKEN = {
     "whole": treebank(7).encode(),
-    "blank lines": f"\n \n{WORD}\n\n \r\n{WORD}\n{WORD}\n\n\n\n".encode(),
+    "blank lines": f"\n \n{WORD}\n\n \r\n{WORD}\t \n{WORD}\n\n\n\n".encode(),
     "no last blank line": f"{WORD}\n{WORD}\n{WORD}".encode(),
     "marks of byte order": f"\ufeff\n\ufeff{WORD}\n\ufeff{WORD}\n\ufeff\n\n{WORD}\n".encode(),
     "empty": b"",
@@ -65,15 +66,7 @@ def test_pieces_are_yielded_before_the_rest_is_read():
         yield from f"{WORD}\n{WORD}\n{WORD}".splitlines(keepends=True)
         pytest.fail("read on")
 
-    class Stream:
-        encoding = "utf-8"
-        read = None
-
-        def __init__(self):
-            self.lines = lines()
-
-        def readline(self, limit):
-            return next(self.lines)
-
-    pieces = splitting.split(Stream(), 1)
+    rest = lines()
+    stream = SimpleNamespace(encoding="utf-8", read=None, readline=lambda limit: next(rest))
+    pieces = splitting.split(stream, 1)
     assert [next(pieces).line for _ in range(2)] == [1, 3]

@@ -36,9 +36,8 @@ def ambiguous(sentences):
     rng, made = np.random.default_rng(1), []
     tags = [row[3:6] for sentence in sentences for row in sentence.rows]
     for sentence in sentences:
-        rows = [
-            [*row[:3], *tags[rng.integers(len(tags))], *row[6:]] if rng.random() < 0.3 else row for row in sentence.rows
-        ]
+        others = [tags[rng.integers(len(tags))] if rng.random() < 0.3 else row[3:6] for row in sentence.rows]
+        rows = [[*row[:3], *other, *row[6:]] for row, other in zip(sentence.rows, others, strict=True)]
         made.append(with_rows(sentence, rows))
     return made
 
@@ -97,10 +96,10 @@ def test_a_heavy_encoder_decides_alone(model, untagged):
 def strange(sentences):
     """The sentences with every other word in another script, which no lexicon has."""
     script = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβγδεζηθικλμνξοπρστυφχψωϊϋ")
-    changed = [[row[1].translate(script) if i % 2 else row[1] for i, row in enumerate(s.rows)] for s in sentences]
+    changed = [[[row[0], row[1].translate(script), *row[2:]] for row in s.rows] for s in sentences]
     return [
-        with_rows(s, [[row[0], form, *row[2:]] for row, form in zip(s.rows, forms, strict=True)])
-        for s, forms in zip(sentences, changed, strict=True)
+        with_rows(s, [rows[i] if i % 2 else row for i, row in enumerate(s.rows)])
+        for s, rows in zip(sentences, changed, strict=True)
     ]
 
 

@@ -184,9 +184,8 @@ def test_steps_lower_the_loss_and_move_only_rows_of_the_words():
     assert losses[-1] < 0.5 * losses[0]
     used = np.unique(learner.forms.row)
     assert not (learner.layers.rows.table[0] != before[0]).any()
-    moved = (learner.layers.rows.table != before).any(axis=1)
-    assert moved.any()
-    assert set(np.flatnonzero(moved)) <= set(used.tolist())
+    moved = np.flatnonzero((learner.layers.rows.table != before).any(axis=1))
+    assert len(moved) and set(moved.tolist()) <= set(used.tolist())
 
 
 def test_rare_forms_and_ngrams_have_no_row():
@@ -208,9 +207,8 @@ def test_unknown_words_get_tags_by_their_ngrams():
     network = learn_tag_network(forms, TagCorpus(np.arange(161), form, tag), tags, 12, rng, lambda items, _: items)
     new = ["".join(rng.choice(list("aeiklmnoprst"), 6)) + ending for ending in ("um", "que") * 10]
     scores = np.zeros((20, 2))
-    words = candidates(rng, tags, new)._replace(
-        count=np.full(21, 2, np.int32), tag=np.tile(np.arange(2, dtype=np.int32), (21, 1))
-    )
+    both = np.tile(np.arange(2, dtype=np.int32), (21, 1))
+    words = candidates(rng, tags, new)._replace(count=np.full(21, 2, np.int32), tag=both)
     network.score(forms_of(network, new), words, FormRows(np.arange(21), np.arange(1, 21, dtype=np.int32)), 1.0, scores)
     assert (scores.argmax(axis=1) == np.arange(20) % 2).mean() > 0.9
 
@@ -249,23 +247,17 @@ def test_without_epochs_there_is_no_network():
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("network_index", lambda a: a[:-1]),
-        ("network_index", lambda a: a - 1),
-        ("network_index", lambda a: a + 10**6),
-        ("network_index", lambda a: a.astype(np.int64)),
-        ("network_rows", lambda a: a[:, :-1]),
-        ("network_rows", lambda a: a.astype(np.float32)),
-        ("network_hidden", lambda a: a[:-1]),
-        ("network_bias", lambda a: a * np.nan),
-        ("network_output", lambda a: a[:-1]),
-        ("network_output", None),
+        ("index", lambda a: a[:-1]),
+        ("index", lambda a: a - 1),
+        ("index", lambda a: a + 10**6),
+        ("rows", lambda a: a[:, :-1]),
+        ("hidden", lambda a: a[:-1]),
+        ("bias", lambda a: a * np.nan),
+        ("output", lambda a: a[:-1]),
     ],
 )
 def test_damaged_networks_are_refused(analyzer, name, change):
     state, arrays = analyzer.state()
-    arrays = dict(arrays)
-    found = arrays.pop(f"tagger.{name}")
-    if change:
-        arrays[f"tagger.{name}"] = change(found)
+    name = f"tagger.network_{name}"
     with pytest.raises(ModelError, match="tagger"):
-        load(Analyzer, (state, arrays))
+        load(Analyzer, (state, arrays | {name: change(arrays[name])}))

@@ -125,22 +125,20 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
     scores, sequences = naive_scores(weights, tags, sentence)
     chosen = rng.integers(words.count[form])
     gold = tuple(tags.tags[words.tag[row, c]] for row, c in zip(form, chosen, strict=True))
-    cost = [
-        s + margin * sum(a != b for a, b in zip(gold, seq, strict=True))
-        for s, seq in zip(scores, sequences, strict=True)
-    ]
+    wrongs = [sum(a != b for a, b in zip(gold, sequence, strict=True)) for sequence in sequences]
+    cost = [score + margin * own for score, own in zip(scores, wrongs, strict=True)]
     before, total_before = weights.copy(), total.copy()
     text = FormRows(np.array([0, 3]), form)
     examples = ChainExamples(chain, words, text, GoldTags(chosen.astype(np.int32), margin))
     wrong = train_text(examples, np.array([0]), 4, averaged)
     fitting = []
-    for value, sequence in zip(cost, sequences, strict=True):
+    for value, sequence, own in zip(cost, sequences, wrongs, strict=True):
         if value >= max(cost) - 1e-3:
             delta = np.zeros(1 << BITS)
             np.add.at(delta, naive.features(TEMPLATES, tags, sentence, gold, BITS), 1)
             np.add.at(delta, naive.features(TEMPLATES, tags, sentence, sequence, BITS), -1)
             if np.allclose(weights - before, delta, atol=1e-4):
-                fitting.append(sum(a != b for a, b in zip(gold, sequence, strict=True)))
+                fitting.append(own)
                 np.testing.assert_allclose(total - total_before, 7 * delta, atol=1e-9)
     assert wrong in fitting
 
@@ -155,10 +153,8 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
     words = [(known[rng.integers(12) if rng.random() < 0.7 else 0], int(rng.integers(5))) for _ in range(60)]
     chosen = rng.random(60) < 0.8
     numbers = {form: i for i, form in enumerate(dict.fromkeys(form for form, _ in words))}
-    counter = Counter(
-        form_keys(list(numbers)), np.array([numbers[form] for form, _ in words]), np.array([tag for _, tag in words])
-    )
-    lexicon = counter.count(chosen)
+    places, tags = np.array([(numbers[form], tag) for form, tag in words]).T
+    lexicon = Counter(form_keys(list(numbers)), places, tags).count(chosen)
     forms = [*numbers, "Ba", "aab", "ZZZ", "zz9", "", "abAAbb"]
     smoothing = Smoothing(1.5, 0.7, 2.5, 0.0, 5)
     places, groups = find_forms(lexicon, form_keys(forms)), np.arange(5, dtype=np.int32)
@@ -169,9 +165,8 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
         got = dict(zip(found.tag[i].tolist(), found.p[i].tolist(), strict=True))
         assert got == pytest.approx(expected, rel=1e-9), form
         assert found.p[i].tolist() == sorted(found.p[i], reverse=True)
-        assert found.seen[i].tolist() == [
-            sum(f == form for f, _ in training), sum(f.lower() == form.lower() for f, _ in training)
-        ]  # fmt: skip
+        same = [(f == form, f.lower() == form.lower()) for f, _ in training]
+        assert found.seen[i].tolist() == np.sum(same, axis=0).tolist()
 
 
 def test_allowed_tags_are_the_only_candidates_however_unlikely():
@@ -179,11 +174,9 @@ def test_allowed_tags_are_the_only_candidates_however_unlikely():
     counter = Counter(form_keys("abc"), np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
     lexicon = counter.count(np.ones(len(words), bool))
     allowed = [np.array([2], np.int32), np.array([1, 2], np.int32), NO_TAGS]
-    found = list_candidates(
-        lexicon, find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32), allowed, Smoothing()
-    )
-    assert found.count.tolist()[0] == 1
-    assert found.tag[0, 0] == 2
+    places, groups = find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32)
+    found = list_candidates(lexicon, places, groups, allowed, Smoothing())
+    assert found.count[0] == 1 and found.tag[0, 0] == 2
     assert set(found.tag[1, : found.count[1]].tolist()) <= {1, 2}
     assert found.tag[2, 0] == 0
     assert found.p[:2].sum(axis=1) == pytest.approx(1.0)
