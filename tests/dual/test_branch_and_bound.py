@@ -8,56 +8,23 @@ import numpy as np
 import pytest
 from instances import seeds
 from problems import (
-    ALL_SETS,
     ARC_GRANDPARENT,
     HIGHER_ORDER,
     KINDS,
     SECOND_ORDER,
     best_score,
-    check_laws,
     draw_problem,
-    trees_over,
 )
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition
-from nonproj.dual.options import APPENDIX_A, POLYAK, UNLIMITED, DualOptions, SearchOptions, check_options
+from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions, check_options
 from nonproj.dual.problem import problem_of
 from nonproj.dual.search import _Search
 from nonproj.dual.subgradient import AGREED, ARC_WORK, WORD_WORK
 from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.parts.space import part_space, tree_score
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
-@pytest.mark.parametrize("name", ALL_SETS)
-def test_certifies_what_enumeration_finds(name, form, kind):
-    tried, searched, chosen = 0, 0, seeds(60 if name != "third" else 25)
-    for seed in chosen:
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
-        options = DualOptions(
-            max_iterations=int(rng.choice([1, 10, 250])),
-            single_root="single_root" in form,
-            projective="projective" in form,
-            rule=APPENDIX_A if seed % 3 == 0 else POLYAK,
-        )
-        trees = trees_over(parts.arcs, options.single_root, options.projective)
-        if not trees:
-            with pytest.raises(ValueError, match="no tree|no projective tree"):
-                branch_and_bound(parts, scores, options)
-            continue
-        found = branch_and_bound(parts, scores, options, SearchOptions(node_iterations=1 + seed % 30))
-        check_laws(found, parts, scores, best_score(parts, scores, trees))
-        assert found.certified
-        assert found.tree.tolist() in trees
-        tried += 1
-        searched += found.nodes > 0
-    assert tried >= 0.65 * len(chosen)
-    assert searched >= (0 if name == "arc" else tried / 4)
-
 
 HARD = pytest.param(0, marks=pytest.mark.thorough)
 """The first seed, for which HiGHS takes as long as for the next ones together."""
@@ -66,16 +33,11 @@ HARD = pytest.param(0, marks=pytest.mark.thorough)
 @pytest.mark.parametrize("name", SECOND_ORDER)
 @pytest.mark.parametrize("seed", [HARD, *seeds(150, part=25)[1:]])
 def test_agrees_with_the_integer_program(seed, name):
-    """Each of 450 instances, of 4 to 8 words: integer program, search and enumeration."""
+    """Each of 450 instances, of 4 to 8 words."""
     rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 9))
-    parts, scores = draw_problem(rng, n, name, KINDS[seed % 2], pruned=seed % 4 > 1)
+    parts, scores = draw_problem(rng, int(rng.integers(4, 9)), name, KINDS[seed % 2], pruned=seed % 4 > 1)
     found = branch_and_bound(parts, scores)
-    assert found.certified
-    optimum = pytest.approx(found.score, abs=1e-6)
-    assert naive_integer.best_score(parts, scores) == optimum
-    if n <= 5:
-        assert best_score(parts, scores, trees_over(parts.arcs)) == optimum
+    assert found.certified and naive_integer.best_score(parts, scores) == pytest.approx(found.score, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -134,23 +96,6 @@ def test_work_is_counted(name):
     for seed in range(10):
         parts, _ = draw_problem(np.random.default_rng(seed), 7, name, "continuous", pruned=bool(seed % 2))
         assert count_work(parts.arcs, compiled_starts(parts)).tolist() == work(parts)
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_a_budget_stops_dual_decomposition_too(name):
-    """Work is counted, not timed: twice the same, and with little of it there is a tree, a true bound and a gap."""
-    stopped = 0
-    for seed in range(10):
-        parts, scores = draw_problem(np.random.default_rng(seed), 10, name, "continuous", pruned=False)
-        best = branch_and_bound(parts, scores, search=SearchOptions(10**9))
-        found, again = (branch_and_bound(parts, scores, search=SearchOptions(100)) for _ in range(2))
-        assert best.certified
-        assert found[1:] == again[1:] and found.tree.tolist() == again.tree.tolist()
-        assert naive_trees.is_tree(found.tree.tolist())
-        assert found.score <= best.score + 1e-9 <= found.bound + 2e-9
-        assert found.iterations <= best.iterations
-        stopped += not found.certified
-    assert stopped >= 5
 
 
 @pytest.mark.parametrize(
@@ -215,11 +160,3 @@ def test_a_full_heap_is_searched_depth_first(monkeypatch, most_open):
         assert max(stack for _, stack in sizes) <= len(parts.arcs.head)
         longest = max(longest, *(stack for _, stack in sizes))
     assert longest >= 3
-
-
-def test_bad_limits_are_named():
-    parts, scores = draw_problem(np.random.default_rng(0), 3, "sibling", "continuous", pruned=False)
-    with pytest.raises(ValueError, match="work_per_word is 100000000000001; a number from 0 to 100000000000000 is"):
-        branch_and_bound(parts, scores, search=SearchOptions(work_per_word=10**14 + 1))
-    with pytest.raises(ValueError, match="node_iterations is 0; 1 or more is expected"):
-        branch_and_bound(parts, scores, search=SearchOptions(node_iterations=0))

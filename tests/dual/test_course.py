@@ -19,12 +19,8 @@ def test_the_course_is_that_of_the_compiled_loop(parts, kind):
     for seed in range(12):
         rng = np.random.default_rng(seed)
         problem = draw_problem(rng, int(rng.integers(2, 9)), parts, kind, pruned=bool(seed % 2))
-        options = DualOptions(max_iterations=40, single_root=bool(seed % 3), rule=APPENDIX_A if seed % 4 == 0 else 1)
-        options = options._replace(projective=seed % 5 == 0)
-        if options.single_root and seed % 2:
-            options = options._replace(single_root=False)  # not every pruned problem has such a tree
-        if options.projective and seed % 2:
-            options = options._replace(projective=False)
+        forms = {} if seed % 2 else {"single_root": bool(seed % 3), "projective": seed % 5 == 0}  # a tree is there
+        options = DualOptions(max_iterations=40, rule=APPENDIX_A if seed % 4 == 0 else 1, **forms)
         decoded, trace = dual_trace(*problem, options)
         found = course(*problem, options)
         assert len(found) == decoded.iterations == len(trace.dual)

@@ -10,8 +10,8 @@ from instances import seeds
 from naive_subgradient import Paper, Polyak, relax
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, best_score, centre, check_laws, draw_problem, scale_arcs, trees_over
 
-from nonproj.dual.decoding import dual_decomposition, dual_trace
-from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, dual_trace
+from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.arborescence import maximum_arborescence_sparse
@@ -27,20 +27,21 @@ RULES = {APPENDIX_A: Paper, POLYAK: Polyak}
 @pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_equals_enumeration(name, form, kind):
-    options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
     certified, tried, chosen = 0, 0, seeds(60 if name != "third" else 25)
     for seed in chosen:
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 6)) if seed % 4 else 4
+        options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
         parts, scores = draw_problem(rng, n, name, kind, pruned=bool(seed % 2))
         trees = trees_over(parts.arcs, options.single_root, options.projective)
         if not trees:
             with pytest.raises(ValueError, match="no tree|no projective tree"):
                 dual_decomposition(parts, scores, options)
             continue
-        rule = seed % 3 == 0
+        if seed % 3 == 0:  # nearly all arc scores with the automata, as in appendix A.2
+            options = options._replace(rule=APPENDIX_A, beta=0.001)
         optimum = best_score(parts, scores, trees)
-        decoded, trace = dual_trace(parts, scores, options._replace(rule=APPENDIX_A if rule else POLYAK))
+        decoded, trace = dual_trace(parts, scores, options)
         # Every dual value is a bound by itself, not only the one returned.
         assert (trace.dual >= optimum - 1e-8 * (1 + abs(optimum))).all()
         check_laws(decoded, parts, scores, optimum)
@@ -176,22 +177,6 @@ def test_early_stopping_returns_the_best_tree_seen(name):
     assert checked > 100
 
 
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_certificates_are_true_at_the_settings_of_the_paper(name):
-    """Nearly all arc scores with the automata (appendix A.2), and arcs that matter more than other parts."""
-    certified, chosen = 0, seeds(60)
-    for seed in chosen:
-        rng = np.random.default_rng(seed)
-        kind = "continuous" if seed % 2 else "integer"
-        parts, scores = draw_problem(rng, int(rng.integers(1, 5)), name, kind, bool(seed % 3))
-        scores = scale_arcs(parts, scores, 4)
-        optimum = best_score(parts, scores, trees_over(parts.arcs))
-        decoded = dual_decomposition(parts, scores, DualOptions(250, 0.001, rule=APPENDIX_A))
-        check_laws(decoded, parts, scores, optimum)
-        certified += decoded.certified
-    assert certified >= 0.83 * len(chosen)
-
-
 @pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 @pytest.mark.parametrize("seed", seeds(10))
@@ -220,18 +205,23 @@ def test_errors_name_what_is_wrong():
 
 
 @pytest.mark.parametrize(
-    "option, message",
+    ("option", "message"),
     [
-        ({"beta": 1.5}, "beta is 1.5; a share from 0 to 1 is expected"),
-        ({"tau": float("nan")}, "tau is nan; a share from 0 to 1 is expected"),
-        ({"tolerance": -1e-9}, "tolerance is -1e-09; 0 or more is expected"),
-        ({"rule": 2}, "rule is 2; 0 .paper. or 1 .polyak. is expected"),
+        (DualOptions(beta=1.5), "beta is 1.5; a share from 0 to 1 is expected"),
+        (DualOptions(tau=float("nan")), "tau is nan; a share from 0 to 1 is expected"),
+        (DualOptions(tolerance=-1e-9), "tolerance is -1e-09; 0 or more is expected"),
+        (DualOptions(rule=2), "rule is 2; 0 .paper. or 1 .polyak. is expected"),
+        (SearchOptions(work_per_word=10**14 + 1), "work_per_word is 100000000000001; a number from 0 to"),
+        (SearchOptions(node_iterations=0), "node_iterations is 0; 1 or more is expected"),
     ],
 )
 def test_options_out_of_range_are_named(option, message):
     parts = part_space(full_arc_space(2), "sibling")
     with pytest.raises(ValueError, match=message):
-        dual_decomposition(parts, np.zeros(len(parts)), DualOptions(**option))
+        if isinstance(option, DualOptions):
+            dual_decomposition(parts, np.zeros(len(parts)), option)
+        else:
+            branch_and_bound(parts, np.zeros(len(parts)), search=option)
 
 
 @pytest.mark.parametrize("name", ALL_SETS)

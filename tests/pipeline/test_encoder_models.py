@@ -69,10 +69,8 @@ def test_scores_are_added_to_those_of_the_linear_model(parser):
     own, pretrained = scored(linear, sentence, parts.arcs)[1], parser.loaded.pretrained
     [vectors] = pretrained.encoder.vectors([sentence.forms])
     encoded = EncodedSentence(pretrained.heads, vectors)
-    nodes = [
-        part_type.rows(parts.arcs, start).nodes for part_type, start in zip(parts.types, parts.starts, strict=True)
-    ]
-    added = [encoded.parts(part_type.name, own) for part_type, own in zip(parts.types, nodes, strict=True)]
+    each = zip(parts.types, parts.starts, strict=True)
+    added = [encoded.parts(part_type.name, part_type.rows(parts.arcs, start).nodes) for part_type, start in each]
     np.testing.assert_allclose(scores, own + 3.0 * np.concatenate(added), rtol=1e-12)
     tree = np.array([-1, *range(len(sentence))])
     of_labels = [each.loaded.labeler.scores(staged(each, sentence).joined, tree) for each in (parser, linear)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from instances import seeds
 
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
 
 
@@ -124,55 +124,23 @@ def test_a_constant_added_to_a_column_keeps_the_tree(seed):
         assert solve_both(scores, single_root) == solve_both(shifted, single_root)
 
 
-def test_nested_cycles_are_contracted_and_expanded():
-    # Words 1 and 2 make a cycle, which makes a cycle with word 3, and so on; root arcs are the worst.
-    n = 12
+@pytest.mark.parametrize("single_root", [False, True])
+def test_nested_cycles_are_contracted_and_expanded(single_root):
+    """Words 1 and 2 make a cycle, which makes a cycle with word 3, and so on; root arcs are the worst."""
+    n = 6
     scores = np.full((n + 1, n + 1), -np.inf)
     for m in range(2, n + 1):
         scores[m, m - 1] = 100.0 - m
         scores[1, m] = 200.0 - m
     scores[0, 1:] = -np.arange(1.0, n + 1)
-    for single_root in (False, True):
-        for heads in solve_both(scores, single_root):
-            assert naive.is_tree(heads)
-            assert naive.arc_score(heads, scores) == best_chain(scores, n, single_root)
-
-
-def best_chain(scores, n, single_root):
-    """Return the best score if every word's head is 0, 1 or its right neighbour, and that of word 1 is 0 or 2."""
-    best = -np.inf
-    # Words 1 .. k - 1 are headed by their right neighbours and k by the root; the others take their best heads.
-    for k in range(1, n + 1):
-        score = sum(scores[m + 1, m] for m in range(1, k)) + scores[0, k]
-        for m in range(k + 1, n + 1):
-            options = [scores[1, m], scores[m + 1, m] if m < n else -np.inf]
-            score += max(options if single_root else [*options, scores[0, m]])
-        best = max(best, score)
-    return best
+    for heads in solve_both(scores, single_root):
+        assert naive.is_tree(heads)
+        assert naive.arc_score(heads, scores) == naive.best_score(scores, single_root)
 
 
 def test_ties_are_broken_by_the_lowest_head():
     for heads in solve_both(np.zeros((6, 6)), False):
         assert heads == [-1, 0, 0, 0, 0, 0]
-
-
-def test_error_messages():
-    scores = np.full((3, 3), -np.inf)
-    with pytest.raises(ValueError, match="no tree spans the words"):
-        maximum_arborescence(scores)
-    scores[0] = 0.0
-    assert maximum_arborescence(scores).tolist() == [-1, 0, 0]
-    with pytest.raises(ValueError, match="no tree with a single root"):
-        maximum_arborescence(scores, single_root=True)
-    scores[1, 2] = np.nan
-    with pytest.raises(ValueError, match="not NaN or plus infinity"):
-        maximum_arborescence(scores)
-    with pytest.raises(ValueError, match=r"scores has shape \(2, 3\)"):
-        maximum_arborescence(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="one score for each of 4 arcs"):
-        maximum_arborescence_sparse(full_arc_space(2), np.zeros(3))
-    with pytest.raises(ValueError, match="not NaN or plus infinity"):
-        maximum_arborescence_sparse(full_arc_space(2), [0.0, np.inf, 0.0, 0.0])
 
 
 def test_input_may_be_read_only_and_is_not_changed():
@@ -186,11 +154,6 @@ def test_input_may_be_read_only_and_is_not_changed():
 @pytest.mark.parametrize("n", [10, 30, 60])
 def test_equals_networkx(n):
     scores = draw(np.random.default_rng(n), n, "continuous")
-    graph = networkx.DiGraph()
-    for h in range(n + 1):
-        for m in range(1, n + 1):
-            if h != m:
-                graph.add_edge(h, m, weight=scores[h, m])
-    tree = networkx.maximum_spanning_arborescence(graph)
-    expected = sum(scores[h, m] for h, m in tree.edges)
+    graph = networkx.from_numpy_array(scores * (np.arange(n + 1) > 0), create_using=networkx.DiGraph)
+    expected = networkx.maximum_spanning_arborescence(graph).size("weight")
     assert naive.arc_score(maximum_arborescence(scores), scores) == pytest.approx(expected)

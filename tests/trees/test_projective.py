@@ -4,19 +4,11 @@ import naive_trees as naive
 import numpy as np
 import pytest
 from instances import seeds
+from test_arborescence import draw
 
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.trees.arborescence import maximum_arborescence
 from nonproj.trees.projective import is_projective, maximum_projective_tree, maximum_projective_tree_sparse
-
-
-def draw(rng, n, kind):
-    if kind == "integer":
-        return rng.integers(-2, 3, (n + 1, n + 1)).astype(float)
-    scores = rng.standard_normal((n + 1, n + 1))
-    if kind == "absent":
-        scores[rng.random(scores.shape) < 0.5] = -np.inf
-    return scores
 
 
 @pytest.mark.parametrize("kind", ["continuous", "integer", "absent"])
@@ -93,14 +85,3 @@ def test_mirrored_sentences_have_mirrored_trees():
     heads = maximum_projective_tree(scores, single_root=True)
     mirrored = maximum_projective_tree(scores[np.ix_(mirror, mirror)], single_root=True)
     np.testing.assert_array_equal(mirror[mirrored[mirror][1:]], heads[1:])
-
-
-def test_error_messages():
-    with pytest.raises(ValueError, match="not NaN or plus infinity"):
-        maximum_projective_tree(np.full((3, 3), np.nan))
-    with pytest.raises(ValueError, match="one score for each of 4 arcs"):
-        maximum_projective_tree_sparse(full_arc_space(2), np.zeros(5))
-    with pytest.raises(ValueError, match=r"scores has shape \(3,\)"):
-        maximum_projective_tree(np.zeros(3))
-    with pytest.raises(ValueError, match="no projective tree with a single root"):
-        maximum_projective_tree([[0.0, 1.0, 1.0], [-np.inf] * 3, [-np.inf] * 3], single_root=True)
