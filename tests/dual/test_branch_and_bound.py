@@ -2,65 +2,24 @@
 
 import math
 
-import naive_integer
 import naive_trees
 import numpy as np
 import pytest
-from instances import seeds
 from problems import (
     ARC_GRANDPARENT,
     HIGHER_ORDER,
     KINDS,
-    SECOND_ORDER,
-    best_score,
     draw_problem,
 )
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition
-from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions, check_options
-from nonproj.dual.problem import problem_of
+from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.search import _Search
-from nonproj.dual.subgradient import AGREED, ARC_WORK, WORD_WORK
-from nonproj.parts.arcs import arc_space_from_mask
-from nonproj.parts.space import part_space, tree_score
+from nonproj.parts.space import tree_score
 
-HARD = pytest.param(0, marks=pytest.mark.thorough)
 """The first seed, for which HiGHS takes as long as for the next ones together."""
-
-
-@pytest.mark.parametrize("name", SECOND_ORDER)
-@pytest.mark.parametrize("seed", [HARD, *seeds(150, part=25)[1:]])
-def test_agrees_with_the_integer_program(seed, name):
-    """Each of 450 instances, of 4 to 8 words."""
-    rng = np.random.default_rng(seed)
-    parts, scores = draw_problem(rng, int(rng.integers(4, 9)), name, KINDS[seed % 2], pruned=seed % 4 > 1)
-    found = branch_and_bound(parts, scores)
-    assert found.certified and naive_integer.best_score(parts, scores) == pytest.approx(found.score, abs=1e-6)
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_the_only_tree_is_agreed_on_at_once(name):
-    """The only arc into a word is also forced in the automata, regardless of its score there."""
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(1, 9))
-        heads = [-1] + [0] * n
-        order = 1 + rng.permutation(n)
-        for position in range(1, n):
-            heads[order[position]] = int(rng.choice([0, *order[:position]]))
-        mask = np.zeros((n + 1, n + 1), bool)
-        mask[heads[1:], range(1, n + 1)] = True
-        parts = part_space(arc_space_from_mask(mask), name)
-        scores = rng.normal(scale=100, size=len(parts))
-        options = check_options(DualOptions())
-        problem = problem_of(parts, scores, options)
-        found = problem.restricted_bound(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
-        np.testing.assert_allclose(found.copies.reshape(3, n).sum(axis=0), scores[:n], atol=1e-9)
-        assert (found.descent.outcome, found.descent.iterations) == (AGREED, 1)
-        assert found.tree.tolist() == heads
-        assert found.descent.score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -120,20 +79,6 @@ def test_the_longer_the_search_the_narrower_the_gap(name, limits):
         gaps.append(found.bound - found.score)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[0] > gaps[-1]
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_a_budget_ends_the_loop_whatever_the_limit_of_iterations(name):
-    """Without a search, too: a thousand million iterations would take days."""
-    stopped = 0
-    for seed in range(10):
-        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=False)
-        endless, words, iteration = DualOptions(max_iterations=10**9), 12, WORD_WORK * 13 + ARC_WORK * 144
-        found = branch_and_bound(parts, scores, endless, SearchOptions(20_000, search=False))
-        assert found.nodes == 0
-        assert found.iterations * iteration <= 20_000 * words + iteration
-        stopped += not found.certified
-    assert stopped >= 2
 
 
 @pytest.mark.parametrize("most_open", [1, 3])

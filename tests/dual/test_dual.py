@@ -10,6 +10,7 @@ from instances import seeds
 from naive_subgradient import Paper, Polyak, relax
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, best_score, centre, check_laws, draw_problem, scale_arcs, trees_over
 
+from nonproj.dual.course import course
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition, dual_trace
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions, SearchOptions
 from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
@@ -146,22 +147,6 @@ def test_kernel_equals_the_eager_loop_bit_by_bit_where_arithmetic_is_exact(name,
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("seed", seeds(10))
-def test_without_higher_order_scores_it_is_the_arborescence(name, single_root, seed):
-    rng = np.random.default_rng(seed)
-    parts = part_space(full_arc_space(8), name)
-    arcs, scores = parts.arcs, np.zeros(len(parts))
-    arc_scores = rng.standard_normal(len(arcs.head)) - 5.0 * (arcs.head == 0)
-    scores[parts.range("arc")] = arc_scores
-    # All of the scores with the arborescence: the automata then tie on everything, and the gap is closed at once.
-    decoded = dual_decomposition(parts, scores, DualOptions(beta=1.0, single_root=single_root))
-    assert decoded.certified
-    assert decoded.iterations <= 20
-    assert decoded.tree.tolist() == maximum_arborescence_sparse(arcs, arc_scores, single_root).tolist()
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_early_stopping_returns_the_best_tree_seen(name):
     """With fewer iterations the score is that of the best tree among the same first iterations."""
     rng = np.random.default_rng(1)
@@ -244,3 +229,36 @@ def test_a_first_gap_of_zero_ends_the_rule_of_the_paper_at_once(name):
         assert decoded.certified and (decoded.score, decoded.bound) == (0.0, 0.0)
     paper = dual_decomposition(parts, np.zeros(len(parts)), DualOptions(rule=APPENDIX_A))
     assert not paper.agreed and paper.iterations == 1
+
+
+# -- its course --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parts", ["sibling", "grandparent"])
+def test_the_course_is_that_of_the_compiled_loop(parts, kind):
+    long = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        problem = draw_problem(rng, int(rng.integers(2, 9)), parts, kind, pruned=bool(seed % 2))
+        forms = {} if seed % 2 else {"single_root": bool(seed % 3), "projective": seed % 5 == 0}  # a tree is there
+        options = DualOptions(max_iterations=40, rule=APPENDIX_A if seed % 4 == 0 else 1, **forms)
+        decoded, trace = dual_trace(*problem, options)
+        found = course(*problem, options)
+        assert len(found) == decoded.iterations == len(trace.dual)
+        np.testing.assert_allclose([each.dual for each in found], trace.dual, rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose([each.primal for each in found], trace.primal, rtol=1e-12, atol=1e-9)
+        arcs = problem[0].arcs
+        for each in found:
+            assert naive_trees.is_tree(each.tree.tolist())
+            score = naive_trees.score_of_tree(each.tree.tolist(), *problem)
+            assert each.primal == pytest.approx(score, abs=1e-9)
+        y = found[-1].tree[arcs.modifier] == arcs.head
+        assert decoded.agreed == (np.array_equal(y, found[-1].z) and np.array_equal(y, found[-1].z_grandparent))
+        long = max(long, len(found))
+        assert [each.dual for each in course(*problem, options, longest=2)] == [each.dual for each in found[:2]]
+    assert long > 10
+
+
+def test_arcs_alone_have_no_course():
+    assert course(*draw_problem(np.random.default_rng(0), 4, "arc", "continuous", pruned=False)) == []

@@ -18,7 +18,6 @@ from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import load
 from nonproj.networks.context import ContextWeights
 from nonproj.networks.hyperparameters import TAGS
-from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
@@ -172,20 +171,6 @@ def test_the_gradient_is_that_of_the_loss(seed):
                 inner[place[-1]] += change
                 sides.append(value(*changed))
             assert gradient[tuple(place)] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)
-
-
-def test_steps_lower_the_loss_and_move_only_rows_of_the_words():
-    hyper, rng = replace(TAGS, lexical_dropout=0.0, row_dropout=0.0, unit_dropout=0.0), np.random.default_rng(0)
-    tags, form = draw_tags(np.random.default_rng(0), 6), np.array([0, 1, 2, 3, 4, 0, 1, 2])
-    corpus = TagCorpus(np.array([0, 3, 8]), form, form % 3)
-    learner = TrainableTagNetwork(FORMS, corpus, tags, rng, hyperparameters=hyper)
-    before, steps = learner.layers.rows.table.copy(), Learner(learner, [np.arange(2)] * 30, lambda _: rng)
-    losses = [steps.epoch(number)[0] for number in range(30)]
-    assert losses[-1] < 0.5 * losses[0]
-    used = np.unique(learner.forms.row)
-    assert not (learner.layers.rows.table[0] != before[0]).any()
-    moved = np.flatnonzero((learner.layers.rows.table != before).any(axis=1))
-    assert len(moved) and set(moved.tolist()) <= set(used.tolist())
 
 
 def test_rare_forms_and_ngrams_have_no_row():

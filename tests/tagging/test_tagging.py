@@ -15,7 +15,7 @@ from nonproj.tagging.chain import FormRows, make_chain
 from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
+from nonproj.tagging.templates import chain_templates, grammar_of
 from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, outside, share_words, text_atoms
 
 BITS = 12
@@ -207,28 +207,12 @@ def test_beginnings_and_ends_are_hashed_as_strings_of_their_own(seed):
 # Tags and templates
 
 
-def test_parts_of_tags():
-    tags = TagSet([("N", "N", "Case=Acc|Number=Sing"), ("N", "N", "Case=Acc|Number=Plur"), ("V", "V", "_")])
-    parts = [{unit for unit, _ in naive.units_of(tags, tag)} for tag in tags.tags]
-    assert len(parts[0] & parts[1]) == 2, "UPOS and XPOS are the same here, so they are one part; Case=Acc is another"
-    assert not parts[2] & (parts[0] | parts[1])
-    assert tags.n_units == 1 + len(set.union(*parts))
-    assert [len(part) for part in parts] == [4, 4, 1]
-
-
 def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_last():
     tags = TagSet([("N", "N", "Case=Acc"), ("N", "N", "Case=Nom"), ("V", "V", "_")])
     assert tags.allowed(("N", None, None)).tolist() == [0, 1]
     assert tags.allowed((None, "N", "Case=Nom")).tolist() == [1]
     assert tags.allowed(("V", None, "Case=Nom")).tolist() == [2]
     assert tags.allowed(("X", "V", None)).tolist() == [0, 1, 2]
-
-
-def test_built_in_templates_compile():
-    for part, spec in load_templates().items():
-        attributes = WORD_ATTRIBUTES if part == "tagger" else ("lower", "shape", "upos", "tag", *WORD_ATTRIBUTES[3:15])
-        table = chain_templates(spec, part, attributes)
-        assert len(table.compiled.salt) == len(set(spec["templates"])) > 10
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 from pathlib import Path
@@ -21,7 +20,6 @@ from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.io.copies import with_rows
 from nonproj.kernels.kernel import NOTICE
-from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
@@ -158,10 +156,3 @@ def test_a_treebank_without_tags_has_no_tagger():
     assert Parser(model).loaded.analyzer is None
     [(_, found)] = Parser(model).parse_all(sentences[:1])
     assert found.unknown_tags == 0
-
-
-def test_an_unknown_component_is_rejected(folder):
-    model = Model.load(folder / "plain.nonproj")
-    forged = dataclasses.replace(model, components=model.components | {"oracle": {}})
-    with pytest.raises(ModelError, match="unknown component 'oracle'"):
-        Model.from_bytes(forged.to_bytes())

@@ -235,12 +235,6 @@ def test_a_treebank_without_multiword_tokens_needs_no_weights():
     assert found.expand(["utalake"])[0] == {} and found.weights.shape == (1,)
 
 
-def test_states_restore_models(productive):
-    again = Multiwords.from_state(productive.state(), productive.weights)
-    forms = [f"{a}{b}{c}" for a in ("", "u") for b in (*STEMS, "zobi") for c in ("", "ke")]
-    assert again.expand(forms) == productive.expand(forms)
-
-
 @pytest.mark.parametrize("seed", seeds(10))
 def test_no_character_is_lost(productive, seed):
     """Texts of every script, with combining marks, around words that are expanded."""

@@ -36,7 +36,6 @@ from nonproj.text.sentence_network_learning import (
     EndExamples,
     TrainableSentenceNetwork,
     joined,
-    learn_sentence_network,
     network_examples,
 )
 from nonproj.text.sentences import SentenceModel, score_ends
@@ -350,16 +349,6 @@ def test_the_network_learns_from_the_places_of_the_linear_model(seed, lines):
             assert found.tolist() == expected
         assert examples.state[t] == state + N_STATES * (pair[1] == BROKEN)
         begin = t + 1 if pair[1] == PARAGRAPH or ends[t] and not missed[t] else begin
-
-
-def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
-    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    seen, learner = [], draw_learner(0)[0]
-    assert learner.layers.rows.rate == SENTENCES.row_rate and (learner.layers.rows.squares == 1e-4).all()
-    learn_sentence_network(
-        learner.examples, 3, np.random.default_rng(0), lambda steps, name: seen.append(name) or steps
-    )
-    assert seen == [f"network of sentences {number}" for number in range(1, 3 * 10 + 1)]
 
 
 def test_a_segmenter_keeps_its_network():
