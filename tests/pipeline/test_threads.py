@@ -24,7 +24,6 @@ import nonproj
 from nonproj.components.trainer import train
 from nonproj.evaluation.suitability import FitCheck
 from nonproj.io import conll
-from nonproj.io.copies import with_rows
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.options.config import Config
 from nonproj.text.corpus import SurfaceToken
@@ -81,21 +80,10 @@ def texts(count: int, seed: int = 0) -> list[str]:
     return made
 
 
-def noisy(sentences, share: float = 0.2):
-    """Sentences in which some words have another tag, so that words are ambiguous."""
-    rng, made = np.random.default_rng(0), []
-    tags = sorted({tuple(row[2:6]) for sentence in sentences for row in sentence.rows})
-    for sentence in sentences:
-        others = [tags[rng.integers(len(tags))] if rng.random() < share else row[2:6] for row in sentence.rows]
-        rows = [[*row[:2], *other, *row[6:]] for row, other in zip(sentence.rows, others, strict=True)]
-        made.append(with_rows(sentence, rows))
-    return made
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     """A model of the toy language with a tagger of ambiguous words, a trained segmenter and a classifier."""
-    model = train(noisy(toy.read(toy.raw_treebank(80))), Config().with_overrides(SMALL))
+    model = train(toy.ambiguous(toy.read(toy.raw_treebank(80)), slice(2, 6)), Config().with_overrides(SMALL))
     add_classifier(model)
     path = tmp_path_factory.mktemp("threads") / "toy.nonproj"
     model.save(path)

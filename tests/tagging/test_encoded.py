@@ -31,21 +31,10 @@ SMALL |= {"training.epochs": 1, "tagger.epochs": 1, "tagger.bits": 14, "tagger.n
 SMALL |= {"segmenter.epochs": 0, "confidence.share": 0}
 
 
-def ambiguous(sentences):
-    """Sentences in which every third word has the tag of another."""
-    rng, made = np.random.default_rng(1), []
-    tags = [row[3:6] for sentence in sentences for row in sentence.rows]
-    for sentence in sentences:
-        others = [tags[rng.integers(len(tags))] if rng.random() < 0.3 else row[3:6] for row in sentence.rows]
-        rows = [[*row[:3], *other, *row[6:]] for row, other in zip(sentence.rows, others, strict=True)]
-        made.append(with_rows(sentence, rows))
-    return made
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Model:
     """A model with a tagger of ambiguous words and an encoder that scores tags."""
-    model = train(ambiguous(toy.sentences(40)), Config().with_overrides(SMALL))
+    model = train(toy.ambiguous(toy.sentences(40), slice(3, 6)), Config().with_overrides(SMALL))
     units = Parser(model).loaded.analyzer.tags.n_units
     folder = write_folder(tmp_path_factory.mktemp("encoder"))
     model.add_component("encoder", random_scorer(folder, len(model.labels), units).state())
