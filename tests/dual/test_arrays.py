@@ -37,21 +37,30 @@ def best(n, arcs, siblings, grandparents, single_root, projective):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
-@pytest.mark.parametrize("higher", [False, True])
-def test_a_batch_is_its_sentences(higher, dtype):
-    rng = np.random.default_rng(0)
-    lengths = rng.integers(0, 9, 12)
-    arcs = (10 * rng.normal(size=(12, 10, 10))).astype(dtype)
-    cube = (10 * rng.normal(size=(12, 10, 10, 10))).astype(dtype) if higher else None
-    found = decode_scores(arcs, cube, lengths=lengths, marginals=True)
-    for b, n in enumerate(lengths.tolist()):
-        own = slice(n + 1), slice(n + 1)
-        alone = decode_scores(arcs[b][own], cube[b][(*own, slice(n + 1))] if higher else None, marginals=True)
-        assert found.heads[b].tolist() == alone.heads.tolist() + [-1] * (9 - n)
-        assert found.scores[b] == pytest.approx(alone.scores)
-        np.testing.assert_allclose(found.marginals[b][own], alone.marginals, atol=1e-12)
-        np.testing.assert_allclose(found.marginals[b].sum(axis=0), [0.0] + [1.0] * n + [0.0] * (9 - n), atol=1e-9)
-    assert found.heads.dtype == np.int32 and found.certified.all()
+@pytest.mark.parametrize("names", [(), ("siblings",), ("label_scores",), ("grandparents", "label_scores")])
+def test_padded_batches_and_lists_are_their_sentences(names, dtype):
+    rng, sizes = np.random.default_rng(0), (4, 1, 10, 3, 7)
+    shapes = {"arc_scores": (10, 10), "siblings": (10,) * 3, "grandparents": (10,) * 3, "label_scores": (10, 10, 2)}
+    padded = {name: (10 * rng.normal(size=(5, *shapes[name]))).astype(dtype) for name in ("arc_scores", *names)}
+    axes = {name: len(shape) - (name == "label_scores") for name, shape in shapes.items()}
+    cut = {name: [own[(slice(n),) * axes[name]] for own, n in zip(padded[name], sizes, strict=True)] for name in padded}
+    given = decode_scores(**padded, lengths=np.array(sizes) - 1, marginals=True), decode_scores(**cut, marginals=True)
+    for b, n in enumerate(sizes):
+        alone = decode_scores(**{name: each[b] for name, each in cut.items()}, marginals=True)
+        sums = [0.0] + [1.0] * (n - 1) + [0.0] * (10 - n)
+        for found in given:
+            assert found.heads[b].tolist() == alone.heads.tolist() + [-1] * (10 - n)
+            assert found.scores[b] == pytest.approx(alone.scores) and found.certified[b]
+            np.testing.assert_allclose(found.marginals[b, :n, :n], alone.marginals, atol=1e-12)
+            np.testing.assert_allclose(found.marginals[b].sum(axis=0), sums, atol=1e-9)
+            assert alone.labels is None or found.labels[b].tolist() == alone.labels.tolist() + [-1] * (10 - n)
+
+
+def test_batches_of_one_sentence_and_lists_of_equal_ones():
+    same = list(np.random.default_rng(0).normal(size=(2, 3, 3)))
+    assert decode_scores(same[:1]).heads.tolist() == [decode_scores(same[0]).heads.tolist()]
+    listed, stacked = (decode_scores(each, lengths=[2, 1]) for each in (same, np.stack(same)))
+    assert listed.heads.tolist() == stacked.heads.tolist() and listed.heads.dtype == np.int32
 
 
 def test_tensors_are_read_in_place():
@@ -111,27 +120,6 @@ def test_labelled_trees_equal_enumeration(higher, single_root):
                 expected[tree[1:], range(1, n + 1)] += math.exp(score)
             total = sum(math.exp(score) for score, _, _ in every)
             np.testing.assert_allclose(found.marginals, expected / total, atol=1e-9)
-
-
-def test_lists_of_sentences_are_padded_batches():
-    rng = np.random.default_rng(0)
-    sizes = (4, 1, 3, 5)
-    arcs = [rng.normal(size=(n, n)).astype(np.float32) for n in sizes]
-    cubes, labels = [rng.normal(size=(n, n, n)) for n in sizes], [rng.normal(size=(n, n, 2)) for n in sizes]
-    for more in ({}, {"siblings": cubes}, {"label_scores": labels}, {"grandparents": cubes, "label_scores": labels}):
-        found = decode_scores(arcs, **more, marginals=True)
-        assert found.heads.shape == (4, 4) and found.marginals.shape == (4, 5, 5)
-        for b, n in enumerate(sizes):
-            own = decode_scores(arcs[b], **{name: values[b] for name, values in more.items()}, marginals=True)
-            assert found.heads[b].tolist() == own.heads.tolist() + [-1] * (5 - n)
-            assert found.scores[b] == own.scores
-            assert (found.marginals[b, :n, :n] == own.marginals).all()
-            if own.labels is not None:
-                assert found.labels[b].tolist() == own.labels.tolist() + [-1] * (5 - n)
-    same = [rng.normal(size=(3, 3)) for _ in range(2)]
-    assert decode_scores(same[:1]).heads.tolist() == [decode_scores(same[0]).heads.tolist()]
-    listed, stacked = (decode_scores(each, lengths=[2, 1]) for each in (same, np.stack(same)))
-    assert listed.heads.tolist() == stacked.heads.tolist()
 
 
 RAGGED = [np.zeros((2, 2)), np.zeros((3, 3))]
@@ -259,9 +247,8 @@ def test_no_bound_is_below_the_exact_optimum(higher):
     for seed in range(60):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 5))
-        arcs, *cubes = (
-            10.0 ** rng.integers(-3, 6) * rng.normal(size=(n + 1,) * axes) for axes in (2, *(3 for _ in higher))
-        )
+        axes = (2, *(3 for _ in higher))
+        arcs, *cubes = (10.0 ** rng.integers(-3, 6) * rng.normal(size=(n + 1,) * each) for each in axes)
         cubes = dict(zip(higher, cubes, strict=True))
         arrays = {"arc": arcs} | {name.removesuffix("s"): cube for name, cube in cubes.items()}
         used = used_scores(n, arrays, single_root=True, projective=False).astype(np.float64)

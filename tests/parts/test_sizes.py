@@ -14,9 +14,7 @@ import nonproj.parts.arcs
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
 from nonproj.errors import DataError, NonprojError, SizeError
-from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import conll
-from nonproj.io.splitting import Piece
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space
@@ -30,7 +28,6 @@ from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import MAX_FEATURES, TokenEncoder
 from nonproj.types import Sentence
-from nonproj.workers.parsing import ModelRef, parse_piece
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model.nonproj"
 
@@ -124,15 +121,6 @@ def test_the_sentences_before_are_parsed(model):
         next(parses)
 
 
-def test_a_worker_returns_the_sentences_before_and_the_error(model):
-    piece = Piece(text_of(words(3), words(4), words(10), words(5)).encode(), "a.conll", 1)
-    reference = ModelRef.of(GOLDEN, limited(model, max_words=9).decoding)
-    parsed = parse_piece(reference, TextOptions(), piece)
-    assert len(parsed.records) == 2
-    assert len(list(conll.read(io.StringIO(parsed.text)))) == 2
-    assert "10 words" in str(parsed.error)
-
-
 PLACES = [f"pipeline.stages.{name}_trusted" for name in ("marginals", "prune", "decode")]
 PLACES += ["pipeline.loaded.Scorer.score_batch", "pipeline.loaded.TreeLabeler.label"]
 
@@ -161,18 +149,6 @@ def test_too_many_parts_in_a_file(model, monkeypatch, tmp_path, capsys):
     assert " does not fit the model: 100 % of the tags (N) are unknown to it" in unsuitable
     assert error.startswith(f"nonproj: {path}:4: a sentence of 40 words: ")
     assert error.endswith("prune more (decoding.threshold, pruner.max_heads), or split the sentence")
-
-
-def test_the_limit_on_the_command_line(tmp_path, capsys):
-    path = tmp_path / "a.conll"
-    path.write_text(text_of(words(3), words(12)))
-    assert main(["parse", str(GOLDEN), str(path), "--max-words", "11"]) == 2
-    out, error = capsys.readouterr()
-    assert len(list(conll.read(io.StringIO(out)))) == 1
-    message = "a sentence of 12 words; decoding.max_words is 11: split it, or raise the limit"
-    assert error == f"nonproj: {path}:5: {message}\n"
-    assert main(["parse", str(GOLDEN), str(path), "--max-words", "12"]) == 0
-    assert main(["parse", str(GOLDEN), str(path), "--max-words", "100000"]) == 2
 
 
 def test_memory_that_is_not_there_anywhere_else(monkeypatch, capsys):

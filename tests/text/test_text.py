@@ -55,14 +55,6 @@ def written(sentences) -> str:
     return "".join(line for sentence in sentences for line in sentence.lines)
 
 
-def with_tag(line: str) -> str:
-    """The line of a word with a part of speech, which is not the segmenter's business but part of the format."""
-    columns = line.split("\t")
-    if columns[0].isdigit():
-        columns[3] = "X"
-    return "\t".join(columns)
-
-
 def check(text: str, sentences: list) -> None:
     """Check the properties of every text: it can be restored, its form is valid, offsets are right."""
     if not sentences:
@@ -74,8 +66,6 @@ def check(text: str, sentences: list) -> None:
     assert [sentence.rows for sentence in again] == [sentence.rows for sentence in sentences]
     assert [sentence.word_lines for sentence in again] == [sentence.word_lines for sentence in sentences]
     assert restore(again) == text
-    tagged = io.StringIO("\n".join(map(with_tag, output.split("\n"))), newline="\n")
-    assert len(list(conll.read(tagged, ignore_heads=True))) == len(sentences)
     for sentence in sentences:
         for line in sentence.lines:
             if "TokenRange=" in line:
@@ -97,11 +87,7 @@ TITLE = "Indkaldelse til møde\nMødet holdes mandag. Vi ses.\n\nAgenda\n 1 Velk
 
 
 @settings(max_examples=300, deadline=None)
-@given(
-    text=ANY,
-    form=st.sampled_from(FORMATS),
-    limit=st.integers(2, 9),
-)
+@given(text=ANY, form=st.sampled_from(FORMATS), limit=st.integers(2, 9))
 @example(text="\u1100\u1161\u11a8", form="text", limit=2)
 def test_any_text_can_be_restored(trained, text, form, limit):
     for segmenter in (trained, Segmenter.unicode()):
@@ -208,8 +194,6 @@ def test_text_without_full_stops_is_cut(segmenter):
     assert restore(sentences) == text
     marked = text.replace("ord800 ord801", "ord800. Ord801")
     assert segmenter.segment(marked)[0].forms[-2:] == ["ord800", "."] or meta["kind"] == "trained"
-    halves = segmenter.segment(text.replace("ord799 ord800", "ord799\nord800"))
-    assert restore(halves) == text.replace("ord799 ord800", "ord799\nord800")
 
 
 def test_a_token_without_end_is_cut(segmenter):
@@ -440,9 +424,8 @@ def test_no_mark_is_separated_from_its_base(trained, text, form):
     regex = pytest.importorskip("regex")
     inside, position = set(), 0
     for cluster in regex.findall(r"\X", text):
-        inside.update(
-            position + k for k in range(1, len(cluster)) if cluster[k - 1 : k + 1].strip() == cluster[k - 1 : k + 1]
-        )
+        within = range(1, len(cluster))
+        inside |= {position + k for k in within if not any(map(str.isspace, cluster[k - 1 : k + 1]))}
         position += len(cluster)
     danish = Segmenter(UnicodeRules(["が.", "1."], languages()["da"]), Multiwords.fit([]), "rules")
     for segmenter in (trained, Segmenter.unicode(), danish):

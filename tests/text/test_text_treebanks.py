@@ -22,9 +22,8 @@ def figures(gold, found) -> list[float]:
     theirs, ours, pairs = align(gold, found)
     tokens = [set(zip(each.start, each.end, strict=True)) for each in (theirs, ours)]
     of_words = 200 * len(pairs) / (len(theirs.forms) + len(ours.forms))
-    of_tokens, of_sentences = (
-        200 * len(a & b) / (len(a) + len(b)) for a, b in (tokens, [set(theirs.spans), set(ours.spans)])
-    )
+    sentences = [set(theirs.spans), set(ours.spans)]
+    of_tokens, of_sentences = (200 * len(a & b) / (len(a) + len(b)) for a, b in (tokens, sentences))
     return [of_tokens, of_words, of_sentences]
 
 
