@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -172,13 +173,26 @@ def test_units_are_those_of_the_pieces(lines, latin, size):
     data = data[:latin] + b"\xe5" + data[latin:] if latin < len(data) else data
     rules = ReadingRules(max_line=100, ignore_heads=True)
     whole = [_facts(unit) for unit in broken.read_units(io.BytesIO(data), rules)]
-    pieces = splitting.split(io.BytesIO(data), size, rules)
+    pieces = list(splitting.split(io.BytesIO(data), size, rules))
     assert [_facts(unit) for unit in units_of_pieces(pieces, rules)] == whole
+    if not any(isinstance(piece, broken.MalformedUnit) for piece in pieces):
+        assert b"".join(piece.text for piece in pieces) == data
     if not any(fact[0] == "MalformedUnit" for fact in whole) and whole:
         assert "".join(fact[-1] for fact in whole) == data.decode()
         assert [fact[1] for fact in whole if fact[0] == "Sentence"] == [
             sentence.line for sentence in conll.read(io.BytesIO(data), rules)
         ]
+
+
+def test_pieces_are_yielded_before_the_rest_is_read():
+    def lines():
+        yield from f"{WORD}\n{WORD}\n{WORD}".splitlines(keepends=True)
+        pytest.fail("read on")
+
+    rest = lines()
+    stream = SimpleNamespace(encoding="utf-8", read=None, readline=lambda limit: next(rest))
+    pieces = splitting.split(stream, 1)
+    assert [next(pieces).line for _ in range(2)] == [1, 3]
 
 
 def _facts(unit) -> tuple:

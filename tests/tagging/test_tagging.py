@@ -10,12 +10,11 @@ from problems import draw_tags
 from nonproj.errors import ConfigError
 from nonproj.linear.hashing import hash_prefixes, hash_suffixes
 from nonproj.linear.perceptron import AveragedWeights
-from nonproj.linear.templates import parse_template
 from nonproj.tagging.chain import FormRows, make_chain
 from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.templates import chain_templates, grammar_of
+from nonproj.tagging.templates import chain_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, outside, share_words, text_atoms
 
 BITS = 12
@@ -101,17 +100,6 @@ def test_margins_are_differences_between_the_best_sequences_of_first_order(seed,
     for i, (_, priors) in enumerate(sentence):
         best = sorted(max(score for score, s in zip(scores, sequences, strict=True) if s[i] == tag) for tag in priors)
         assert margins[i] == pytest.approx(best[-1] - best[-2] if len(best) > 1 else np.inf, abs=1e-3)
-
-
-def test_sentences_of_a_batch_do_not_touch_each_other():
-    rng = np.random.default_rng(5)
-    _, chain, words, form, _ = draw_problem(rng, 9)
-    weights = draw_weights(rng, "continuous")
-    own, pruning = score_words(chain, words, weights)[form], Pruning(1e30, 4)
-    parts = [form[:2], form[2:2], form[2:7], form[7:]]
-    text = FormRows(np.cumsum([0, *map(len, parts)]), form)
-    alone = [t for part in parts if len(part) for t in decode(chain, words, part, weights, pruning)]
-    assert tag_text(chain, words, own, text, weights, pruning)[0].tolist() == alone
 
 
 @pytest.mark.parametrize("kind", ["continuous", "ties"])
@@ -216,39 +204,23 @@ def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_l
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("part", "changes", "problem"),
     [
-        ("w.from", "'w.from': known attributes are form, lower, shape"),
-        ("w+3.form", "'w+3.form': offsets go from -2 to +2"),
-        ("p.form", "'p.form': known attributes are upos, pos, full, same"),
-        ("q.same", "'q.same': known attributes are upos, pos, full"),
-        ("p.same q.pos", "p.same is not for templates over two tags"),
-        ("h.pos", "'h.pos': the words of this part are w, p, q"),
-        ("p+1.pos", "'p+1.pos' in 'p+1.pos' is not of the form"),
-        ("", "an empty template"),
+        ("tagger", {"templates": ["w.from"]}, "'w.from': known attributes are form, lower, shape"),
+        ("tagger", {"templates": ["w+3.form"]}, "'w+3.form': offsets go from -2 to +2"),
+        ("tagger", {"templates": ["p.form"]}, "'p.form': known attributes are upos, pos, full, same"),
+        ("tagger", {"templates": ["q.same"]}, "'q.same': known attributes are upos, pos, full"),
+        ("tagger", {"templates": ["p.same q.pos"]}, "p.same is not for templates over two tags"),
+        ("tagger", {"templates": ["h.pos"]}, "'h.pos': the words of this part are w, p, q"),
+        ("lemmatizer", {"part": "tagger"}, "part is tagger, lemmatizer expected"),
+        ("lemmatizer", {"codes": []}, "no such key: codes"),
+        ("lemmatizer", {"templates": []}, "templates is no list of texts"),
+        ("lemmatizer", {"templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
+        ("lemmatizer", {"templates": ["w.form " * 100]}, "the longest of 700 characters"),
     ],
 )
-def test_wrong_templates_are_named(text, problem):
+def test_wrong_templates_are_named(part, changes, problem):
+    attributes = WORD_ATTRIBUTES if part == "tagger" else ("form",)
     with pytest.raises(ConfigError) as caught:
-        parse_template(text, grammar_of("tagger", WORD_ATTRIBUTES))
-    assert caught.value.key == "features.tagger"
-    assert problem in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("spec", "problem"),
-    [
-        ([], "the keys part, templates expected"),
-        ({"part": "tagger", "templates": ["w.form"]}, "part is tagger, lemmatizer expected"),
-        ({"part": "lemmatizer", "templates": ["w.form"], "codes": []}, "no such key: codes"),
-        ({"part": "lemmatizer", "templates": []}, "templates is no list of texts"),
-        ({"part": "lemmatizer", "templates": [3]}, "templates is no list of texts"),
-        ({"part": "lemmatizer", "templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
-        ({"part": "lemmatizer", "templates": ["w.form " * 100]}, "the longest of 700 characters"),
-    ],
-)
-def test_wrong_template_files_are_named(spec, problem):
-    with pytest.raises(ConfigError) as caught:
-        chain_templates(spec, "lemmatizer", ("form",))
-    assert caught.value.key == "features.lemmatizer"
-    assert problem in caught.value.message
+        chain_templates({"part": part, "templates": ["w.form"]} | changes, part, attributes)
+    assert caught.value.key == f"features.{part}" and problem in caught.value.message
