@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from naive_scoring import FIRST, number_of
 
 REACH = [("form", 0), ("lemma", 0), ("pos", 3), ("suffix2", 0), ("suffix3", 1), ("shape", 0), ("key", 2), ("morph", 2)]
@@ -198,3 +199,15 @@ def loss(scores, pairs, heads):
         among = {h: s for (h, modifier), s in zip(pairs, scores, strict=True) if modifier == m}
         total += math.log(sum(math.exp(s) for s in among.values())) - among[int(heads[m])]
     return total
+
+
+def check_gradients(value, tables, gradients, random, count):
+    """Compare what a step adds to tables with differences of a loss, at random places where it adds and anywhere."""
+    for table, gradient in zip(tables, gradients, strict=True):
+        for places in (np.argwhere(gradient), np.argwhere(np.ones(gradient.shape))):
+            for place in map(tuple, random.permutation(places)[:count]):
+                sides = []
+                for change in (1e-5, -2e-5, 1e-5):
+                    table[place] += change
+                    sides.append(value(*tables))
+                assert gradient[place] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)

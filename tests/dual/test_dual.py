@@ -177,18 +177,6 @@ def test_a_tree_that_both_subproblems_prefer_is_agreed_on_at_once(seed, name, ru
     assert decoded[1:] == (n, n, True, True, 1, 1.0, 0)
 
 
-def test_errors_name_what_is_wrong():
-    parts = part_space(full_arc_space(2), "sibling")
-    scores = np.zeros(19)
-    with pytest.raises(ValueError, match=r"scores has shape \(18,\); one for each part is expected: arc 4, sibling 15"):
-        dual_decomposition(parts, scores[:18])
-    with pytest.raises(ValueError, match=r"scores has shape \(19,\); one for each part is expected: arc 4$"):
-        dual_decomposition(part_space(parts.arcs, "arc"), scores)
-    scores[8] = np.nan
-    with pytest.raises(ValueError, match=r"scores\[8\] \(sibling 4\) is nan; scores must be finite"):
-        dual_decomposition(parts, scores)
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [
