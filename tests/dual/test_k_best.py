@@ -7,7 +7,7 @@ import pytest
 from instances import seeds
 from naive_crossing import value
 from naive_trees import pairs_of, part_numbers, tree_scorer
-from problems import ALL_SETS, HIGHER_ORDER, KINDS, SECOND_ORDER, draw_problem, trees_over
+from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_problem, trees_over
 
 from nonproj.dual.decoding import k_best
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, POLYAK, SEARCH, UNLIMITED, DualOptions, SearchOptions
@@ -65,7 +65,7 @@ def test_equals_enumeration(name, form, kind, costly):
             projective="projective" in form,
             rule=APPENDIX_A if seed % 3 == 0 else POLYAK,
         )
-        search = SearchOptions(node_iterations=1 + seed % 30)
+        search = SearchOptions(node_iterations=int(rng.choice([1, 3, 30])))  # few narrow a set to one tree
         trees = trees_over(parts.arcs, options.single_root, options.projective)
         k = int(rng.choice([1, 2, 5, 12, 10_000 if len(trees) < 60 else 30]))
         if not trees:
@@ -78,17 +78,6 @@ def test_equals_enumeration(name, form, kind, costly):
         searched += found[0].nodes > 0
     assert tried >= 0.65 * len(chosen)
     assert searched >= (0 if name == "arc" else tried / 4)
-
-
-@pytest.mark.parametrize("projective", [False, True])
-@pytest.mark.parametrize("name", SECOND_ORDER)
-def test_a_set_that_is_narrowed_to_one_tree_gives_it(name, projective):
-    """With a single iteration in each node, sets lose all arcs but those of a tree that has not been seen."""
-    options = DualOptions(max_iterations=1, projective=projective)
-    for seed in range(30):
-        parts, scores = draw_problem(np.random.default_rng(seed), 3 + seed % 2, name, "continuous", pruned=False)
-        found = k_best(parts, scores, 6, options, SearchOptions(node_iterations=1))
-        check_ranked(found, all_values(parts, scores, None, trees_over(parts.arcs, False, projective)), 6)
 
 
 @pytest.mark.parametrize("costly", [False, True])
