@@ -159,6 +159,15 @@ def test_named_pipes_are_written_directly(tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
+def test_links_and_devices_are_written_to(tmp_path):
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write(tmp_path / "link")
+    write("/dev/null")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
+    assert not os.path.isfile("/dev/null")
+
+
 def test_names_of_one_file_are_known(tmp_path):
     path, link, twin = tmp_path / "a", tmp_path / "link", tmp_path / "twin"
     path.touch()

@@ -84,12 +84,11 @@ def test_a_heavy_encoder_decides_alone(model, untagged):
 
 def strange(sentences):
     """The sentences with every other word in another script, which no lexicon has."""
-    script = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβγδεζηθικλμνξοπρστυφχψωϊϋ")
-    changed = [[[row[0], row[1].translate(script), *row[2:]] for row in s.rows] for s in sentences]
-    return [
-        with_rows(s, [rows[i] if i % 2 else row for i, row in enumerate(s.rows)])
-        for s, rows in zip(sentences, changed, strict=True)
-    ]
+    script, made = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβγδεζηθικλμνξοπρστυφχψωϊϋ"), []
+    for s in sentences:
+        forms = [form.translate(script) if i % 2 else form for i, form in enumerate(s.forms)]
+        made.append(with_rows(s, [[row[0], form, *row[2:]] for row, form in zip(s.rows, forms, strict=True)]))
+    return made
 
 
 def test_words_that_the_lexicon_lacks_have_the_tags_that_the_encoder_prefers(model, untagged):
