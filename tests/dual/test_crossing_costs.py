@@ -8,8 +8,17 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_crossing import cross, crossed_arcs, value
-from problems import HIGHER_ORDER, KINDS, draw_arcs_of_words, draw_problem, trees_over
-from test_k_best import all_values, by_arc, check_ranked, draw_costs
+from problems import (
+    HIGHER_ORDER,
+    KINDS,
+    all_values,
+    by_arc,
+    check_ranked,
+    draw_arcs_of_words,
+    draw_costs,
+    draw_problem,
+    trees_over,
+)
 
 from nonproj import decode_scores
 from nonproj.dual import search as search_module

@@ -58,7 +58,7 @@ def test_frequencies_are_the_probabilities(seed, single_root):
 def test_trees_drawn_word_by_word_have_the_same_probabilities(single_root, monkeypatch):
     monkeypatch.setattr(sampling, "_walk", lambda *_: False)
     scores = draw_scores(3, 3)
-    check_frequencies(sample_trees(scores, 1500, single_root=single_root), probabilities(scores, single_root))
+    check_frequencies(sample_trees(scores, 800, single_root=single_root), probabilities(scores, single_root))
 
 
 def test_words_that_like_each_other_do_not_walk_for_ever():
