@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from naive_scoring import FIRST, number_of
 
 REACH = [("form", 0), ("lemma", 0), ("pos", 3), ("suffix2", 0), ("suffix3", 1), ("shape", 0), ("key", 2), ("morph", 2)]
@@ -207,3 +208,12 @@ def slope_at(table, place, value, step=1e-6):
         table[place] += change
         sides.append(value())
     return (sides[0] - sides[1]) / (2 * step)
+
+
+def check_gradients(value, tables, gradients, random, count):
+    """Compare what a step adds to tables with differences of a loss, at random places where it adds and anywhere."""
+    for table, gradient in zip(tables, gradients, strict=True):
+        for places in (np.argwhere(gradient), np.argwhere(np.ones(gradient.shape))):
+            for place in map(tuple, random.permutation(places)[:count]):
+                slope = slope_at(table, place, lambda: value(*tables), 1e-5)
+                assert gradient[place] == pytest.approx(-slope, rel=1e-2, abs=1e-3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import naive_automata
+import naive_crossing
 import naive_dual
 import naive_trees
 import numpy as np
@@ -79,6 +80,34 @@ def trees_over(arcs, single_root=False, projective=False):
 def best_score(parts, scores, trees):
     """The highest score of these trees, by the definition."""
     return max(map(naive_trees.tree_scorer(parts, scores), trees))
+
+
+def draw_costs(rng, kind, size):
+    """Random costs, of which many are zero, small or large beside scores; integers tie."""
+    costs = rng.integers(0, 4, size).astype(float) if kind == "integer" else np.abs(rng.standard_normal(size))
+    costs[rng.random(size) < rng.choice([0.0, 0.3, 0.8])] = 0.0
+    return costs * float(rng.choice([1.0, 2.0, 100.0]))
+
+
+def by_arc(arcs, costs):
+    """The costs of arcs by head and modifier."""
+    return dict(zip(naive_trees.pairs_of(arcs), costs.tolist(), strict=True))
+
+
+def all_values(parts, scores, costs, trees):
+    """The value of each tree, by its heads: its score, less the costs of its crossed arcs if there are any."""
+    score, costs = naive_trees.tree_scorer(parts, scores), None if costs is None else by_arc(parts.arcs, costs)
+    return {tuple(tree): naive_crossing.value(tree, score(tree), costs) for tree in trees}
+
+
+def check_ranked(found, values, k):
+    """Assert that these are the best trees, certified, with their values."""
+    expected = sorted(values.values(), reverse=True)[:k]
+    np.testing.assert_allclose([tree.score for tree in found], expected, rtol=1e-9, atol=1e-7)
+    assert len({tuple(tree.tree) for tree in found}) == len(found) == min(k, len(values))
+    for tree in found:
+        assert tree.certified and tree.score == pytest.approx(values[tuple(tree.tree.tolist())], abs=1e-7)
+        assert tree.score <= tree.bound <= tree.score + 1e-6
 
 
 def centre(parts, scores):

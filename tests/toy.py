@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import random
 
+import numpy as np
+
 from nonproj.io import conll
+from nonproj.io.copies import with_rows
 from nonproj.types import Sentence
 
 QUICK = {"network.epochs": 2, "tagger.restarts": 1, "tagger.network_epochs": 2, "tagger.folds": 2, "pruner.folds": 0}
@@ -78,6 +81,18 @@ def raw_treebank(count: int, seed: int = 0) -> str:
             lines.append("\t".join((str(i), form, lemma, tag, tag, "_", str(head), label, "_", misc)))
         blocks.append("\n".join(lines) + "\n\n")
     return "".join(blocks)
+
+
+def ambiguous(sentences: list[Sentence], columns: slice) -> list[Sentence]:
+    """Sentences in which every third word has the tags of another, in some columns, so that words are ambiguous."""
+    rng, made = np.random.default_rng(1), []
+    tags = [row[columns] for sentence in sentences for row in sentence.rows]
+    for sentence in sentences:
+        rows = [list(row) for row in sentence.rows]
+        for row in rows:
+            row[columns] = tags[rng.integers(len(tags))] if rng.random() < 0.3 else row[columns]
+        made.append(with_rows(sentence, rows))
+    return made
 
 
 def read(text: str) -> list[Sentence]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -22,35 +24,29 @@ PARTS = part_space(ARCS, "sibling")
 OF_PARTS = np.arange(float(len(PARTS)))
 
 
-FLAGS = [
-    (lambda **given: decode_scores(SCORES, **given), "single_root"),
-    (lambda **given: decode_scores(SCORES, **given), "projective"),
-    (lambda **given: decode_scores(SCORES, **given), "marginals"),
-    (lambda **given: sample_trees(SCORES, 1, **given), "single_root"),
-    (lambda **given: marginals(SCORES, **given), "single_root"),
-    (lambda **given: marginals(SCORES, **given), "strict"),
-    (lambda **given: prune(SCORES, **given), "single_root"),
-    (lambda **given: prune(SCORES, **given), "projective"),
-    (lambda **given: maximum_arborescence(SCORES, **given), "single_root"),
-    (lambda **given: maximum_arborescence_sparse(ARCS, np.zeros(4), **given), "single_root"),
-    (lambda **given: maximum_projective_tree(SCORES, **given), "single_root"),
-    (lambda **given: maximum_projective_tree_sparse(ARCS, np.zeros(4), **given), "single_root"),
-    (lambda **given: dual_decomposition(PARTS, OF_PARTS, DualOptions(**given)), "single_root"),
-    (lambda **given: dual_decomposition(PARTS, OF_PARTS, DualOptions(**given)), "projective"),
-    (lambda **given: branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given)), "search"),
-]
+ARRAYS, SAMPLES, MARGINALS = partial(decode_scores, SCORES), partial(sample_trees, SCORES), partial(marginals, SCORES)
+PRUNED, RANKED = partial(prune, SCORES), partial(k_best, PARTS, OF_PARTS)
+SPARSE = maximum_arborescence_sparse, maximum_projective_tree_sparse
 
-INTEGERS = [
-    (lambda **given: decode_scores(SCORES, **given), "k", 1),
-    (lambda **given: decode_scores(SCORES, **given), "work_per_word", 0),
-    (lambda **given: sample_trees(SCORES, **given), "count", 0),
-    (lambda **given: sample_trees(SCORES, 1, **given), "seed", 0),
-    (lambda **given: prune(SCORES, **given), "max_heads", 1),
-    (lambda **given: k_best(PARTS, OF_PARTS, **given), "k", 1),
-    (lambda **given: dual_decomposition(PARTS, OF_PARTS, DualOptions(**given)), "max_iterations", 1),
-    (lambda **given: branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given)), "work_per_word", 0),
-    (lambda **given: branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given)), "node_iterations", 1),
-]
+
+def loop(**given):
+    """Dual decomposition with these options."""
+    return dual_decomposition(PARTS, OF_PARTS, DualOptions(**given))
+
+
+def searched(**given):
+    """Branch and bound with these limits."""
+    return branch_and_bound(PARTS, OF_PARTS, search=SearchOptions(**given))
+
+
+FLAGS = [(ARRAYS, name) for name in ("single_root", "projective", "marginals")]
+FLAGS += [(partial(SAMPLES, 1), "single_root"), (MARGINALS, "single_root"), (MARGINALS, "strict")]
+FLAGS += [(PRUNED, "single_root"), (PRUNED, "projective"), (loop, "single_root"), (loop, "projective")]
+FLAGS += [(partial(call, SCORES), "single_root") for call in (maximum_arborescence, maximum_projective_tree)]
+FLAGS += [(partial(call, ARCS, np.zeros(4)), "single_root") for call in SPARSE] + [(searched, "search")]
+INTEGERS = [(ARRAYS, "k", 1), (ARRAYS, "work_per_word", 0), (SAMPLES, "count", 0), (partial(SAMPLES, 1), "seed", 0)]
+INTEGERS += [(PRUNED, "max_heads", 1), (RANKED, "k", 1), (loop, "max_iterations", 1)]
+INTEGERS += [(searched, "work_per_word", 0), (searched, "node_iterations", 1)]
 
 
 def shown(found):

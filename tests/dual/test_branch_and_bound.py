@@ -2,103 +2,24 @@
 
 import math
 
-import naive_integer
 import naive_trees
 import numpy as np
 import pytest
-from instances import seeds
 from problems import (
-    ALL_SETS,
     ARC_GRANDPARENT,
     HIGHER_ORDER,
     KINDS,
-    SECOND_ORDER,
-    best_score,
-    check_laws,
     draw_problem,
-    trees_over,
 )
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition
-from nonproj.dual.options import APPENDIX_A, POLYAK, UNLIMITED, DualOptions, SearchOptions, check_options
-from nonproj.dual.problem import problem_of
+from nonproj.dual.options import DualOptions, SearchOptions
 from nonproj.dual.search import _Search
-from nonproj.dual.subgradient import AGREED, ARC_WORK, WORD_WORK
-from nonproj.parts.arcs import arc_space_from_mask
-from nonproj.parts.space import part_space, tree_score
+from nonproj.parts.space import tree_score
 
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
-@pytest.mark.parametrize("name", ALL_SETS)
-def test_certifies_what_enumeration_finds(name, form, kind):
-    tried, searched, chosen = 0, 0, seeds(60 if name != "third" else 25)
-    for seed in chosen:
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
-        options = DualOptions(
-            max_iterations=int(rng.choice([1, 10, 250])),
-            single_root="single_root" in form,
-            projective="projective" in form,
-            rule=APPENDIX_A if seed % 3 == 0 else POLYAK,
-        )
-        trees = trees_over(parts.arcs, options.single_root, options.projective)
-        if not trees:
-            with pytest.raises(ValueError, match="no tree|no projective tree"):
-                branch_and_bound(parts, scores, options)
-            continue
-        found = branch_and_bound(parts, scores, options, SearchOptions(node_iterations=1 + seed % 30))
-        check_laws(found, parts, scores, best_score(parts, scores, trees))
-        assert found.certified
-        assert found.tree.tolist() in trees
-        tried += 1
-        searched += found.nodes > 0
-    assert tried >= 0.65 * len(chosen)
-    assert searched >= (0 if name == "arc" else tried / 4)
-
-
-HARD = pytest.param(0, marks=pytest.mark.thorough)
 """The first seed, for which HiGHS takes as long as for the next ones together."""
-
-
-@pytest.mark.parametrize("name", SECOND_ORDER)
-@pytest.mark.parametrize("seed", [HARD, *seeds(150, part=25)[1:]])
-def test_agrees_with_the_integer_program(seed, name):
-    """Each of 450 instances, of 4 to 8 words: integer program, search and enumeration."""
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(4, 9))
-    parts, scores = draw_problem(rng, n, name, KINDS[seed % 2], pruned=seed % 4 > 1)
-    found = branch_and_bound(parts, scores)
-    assert found.certified
-    optimum = pytest.approx(found.score, abs=1e-6)
-    assert naive_integer.best_score(parts, scores) == optimum
-    if n <= 5:
-        assert best_score(parts, scores, trees_over(parts.arcs)) == optimum
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_the_only_tree_is_agreed_on_at_once(name):
-    """The only arc into a word is also forced in the automata, regardless of its score there."""
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        n = int(rng.integers(1, 9))
-        heads = [-1] + [0] * n
-        order = 1 + rng.permutation(n)
-        for position in range(1, n):
-            heads[order[position]] = int(rng.choice([0, *order[:position]]))
-        mask = np.zeros((n + 1, n + 1), bool)
-        mask[heads[1:], range(1, n + 1)] = True
-        parts = part_space(arc_space_from_mask(mask), name)
-        scores = rng.normal(scale=100, size=len(parts))
-        options = check_options(DualOptions())
-        problem = problem_of(parts, scores, options)
-        found = problem.restricted_bound(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
-        np.testing.assert_allclose(found.copies.reshape(3, n).sum(axis=0), scores[:n], atol=1e-9)
-        assert (found.descent.outcome, found.descent.iterations) == (AGREED, 1)
-        assert found.tree.tolist() == heads
-        assert found.descent.score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -136,23 +57,6 @@ def test_work_is_counted(name):
         assert count_work(parts.arcs, compiled_starts(parts)).tolist() == work(parts)
 
 
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_a_budget_stops_dual_decomposition_too(name):
-    """Work is counted, not timed: twice the same, and with little of it there is a tree, a true bound and a gap."""
-    stopped = 0
-    for seed in range(10):
-        parts, scores = draw_problem(np.random.default_rng(seed), 10, name, "continuous", pruned=False)
-        best = branch_and_bound(parts, scores, search=SearchOptions(10**9))
-        found, again = (branch_and_bound(parts, scores, search=SearchOptions(100)) for _ in range(2))
-        assert best.certified
-        assert found[1:] == again[1:] and found.tree.tolist() == again.tree.tolist()
-        assert naive_trees.is_tree(found.tree.tolist())
-        assert found.score <= best.score + 1e-9 <= found.bound + 2e-9
-        assert found.iterations <= best.iterations
-        stopped += not found.certified
-    assert stopped >= 5
-
-
 @pytest.mark.parametrize(
     ("name", "limits"), [("grandparent", (60_000, 300_000, 900_000)), (ARC_GRANDPARENT, (30_000, 200_000))]
 )
@@ -175,20 +79,6 @@ def test_the_longer_the_search_the_narrower_the_gap(name, limits):
         gaps.append(found.bound - found.score)
     assert gaps == sorted(gaps, reverse=True)
     assert gaps[0] > gaps[-1]
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_a_budget_ends_the_loop_whatever_the_limit_of_iterations(name):
-    """Without a search, too: a thousand million iterations would take days."""
-    stopped = 0
-    for seed in range(10):
-        parts, scores = draw_problem(np.random.default_rng(seed), 12, name, "continuous", pruned=False)
-        endless, words, iteration = DualOptions(max_iterations=10**9), 12, WORD_WORK * 13 + ARC_WORK * 144
-        found = branch_and_bound(parts, scores, endless, SearchOptions(20_000, search=False))
-        assert found.nodes == 0
-        assert found.iterations * iteration <= 20_000 * words + iteration
-        stopped += not found.certified
-    assert stopped >= 2
 
 
 @pytest.mark.parametrize("most_open", [1, 3])
@@ -215,11 +105,3 @@ def test_a_full_heap_is_searched_depth_first(monkeypatch, most_open):
         assert max(stack for _, stack in sizes) <= len(parts.arcs.head)
         longest = max(longest, *(stack for _, stack in sizes))
     assert longest >= 3
-
-
-def test_bad_limits_are_named():
-    parts, scores = draw_problem(np.random.default_rng(0), 3, "sibling", "continuous", pruned=False)
-    with pytest.raises(ValueError, match="work_per_word is 100000000000001; a number from 0 to 100000000000000 is"):
-        branch_and_bound(parts, scores, search=SearchOptions(work_per_word=10**14 + 1))
-    with pytest.raises(ValueError, match="node_iterations is 0; 1 or more is expected"):
-        branch_and_bound(parts, scores, search=SearchOptions(node_iterations=0))

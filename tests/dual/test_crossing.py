@@ -145,15 +145,11 @@ def test_where_there_are_no_costs(model):
             model.config.with_overrides({"decoding.crossing": value})
 
 
-@pytest.mark.parametrize("change", [{"unit": -1.0}, {"unit": float("nan")}, {"scale": 0.0}, {"weights": 1}])
+@pytest.mark.parametrize("change", [{"unit": -1.0}, {"unit": float("nan")}, {"scale": 0.0}, {}])
 def test_an_unsound_state_is_refused(model, change):
     values, arrays = model.loaded(CrossingScorer).state()
-    if "weights" in change:
-        arrays = {"weights": arrays["weights"][:-1]}
-    else:
-        values = values | change
     with pytest.raises(ModelError, match="crossed arcs"):
-        load(CrossingScorer, (values, arrays))
+        load(CrossingScorer, (values | change, arrays if change else {"weights": arrays["weights"][:-1]}))
 
 
 def test_a_continued_model_keeps_its_costs(model):

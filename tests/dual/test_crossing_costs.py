@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_crossing import cross, crossed_arcs, value
-from problems import ALL_SETS, HIGHER_ORDER, KINDS, draw_arcs_of_words, draw_problem, trees_over
+from problems import (
+    HIGHER_ORDER,
+    KINDS,
+    all_values,
+    by_arc,
+    check_ranked,
+    draw_arcs_of_words,
+    draw_costs,
+    draw_problem,
+    trees_over,
+)
 
 from nonproj import decode_scores
 from nonproj.dual import search as search_module
@@ -20,55 +30,6 @@ from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.projective import is_projective
-
-
-def draw_costs(rng, kind, size):
-    """Random costs, of which many are zero, small or large beside scores; integers tie."""
-    costs = rng.integers(0, 4, size).astype(float) if kind == "integer" else np.abs(rng.standard_normal(size))
-    costs[rng.random(size) < rng.choice([0.0, 0.3, 0.8])] = 0.0
-    return costs * float(rng.choice([1.0, 2.0, 100.0]))
-
-
-def by_arc(arcs, costs):
-    """The costs of arcs by head and modifier."""
-    return dict(zip(naive_trees.pairs_of(arcs), costs.tolist(), strict=True))
-
-
-def all_values(parts, scores, costs, trees):
-    """The value of each tree, by its heads."""
-    score, costs = naive_trees.tree_scorer(parts, scores), by_arc(parts.arcs, costs)
-    return {tuple(tree): value(tree, score(tree), costs) for tree in trees}
-
-
-def check_ranked(found, values, k):
-    """Assert that these are the best trees, certified, with their values."""
-    expected = sorted(values.values(), reverse=True)[:k]
-    np.testing.assert_allclose([tree.score for tree in found], expected, rtol=1e-9, atol=1e-7)
-    assert len({tuple(tree.tree) for tree in found}) == len(found) == min(k, len(values))
-    for tree in found:
-        assert tree.certified and tree.score == pytest.approx(values[tuple(tree.tree.tolist())], abs=1e-7)
-        assert tree.score <= tree.bound <= tree.score + 1e-6
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("single_root", [False, True])
-@pytest.mark.parametrize("name", ALL_SETS)
-def test_equals_enumeration(name, single_root, kind):
-    """The k best trees, with few iterations in each node or many, pruned or not."""
-    tried, chosen = 0, seeds(60, least=8)
-    for seed in chosen:
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, int(rng.integers(2, 6)), name, kind, pruned=bool(seed % 2))
-        options = DualOptions(single_root=single_root, max_iterations=(2, 250)[seed % 3 > 0])
-        trees = trees_over(parts.arcs, single_root)
-        if not trees:
-            continue
-        costs = draw_costs(rng, kind, len(parts.arcs.head))
-        search, k = SearchOptions(node_iterations=int(rng.choice([1, 2, 3, 30]))), int(rng.integers(1, 7))
-        values = all_values(parts, scores, costs, trees)
-        check_ranked(k_best(parts, scores, k, options, search, costs), values, k)
-        tried += 1
-    assert tried >= 0.5 * len(chosen)
 
 
 @pytest.mark.parametrize("projective", [False, True])
@@ -84,19 +45,21 @@ def test_a_full_heap_changes_nothing(projective, monkeypatch):
         check_ranked(found, values, 4)
 
 
+@pytest.mark.parametrize("costly", [False, True])
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_equals_integer_programs(name):
-    """Longer sentences, with the one program whose variables say which arcs are crossed."""
-    moved, chosen = 0, seeds(12, least=3)
+def test_equals_integer_programs(name, costly):
+    """Longer sentences, with the one program whose variables say which arcs are crossed, or without costs."""
+    moved, chosen = 0, seeds(12 if costly else 120, least=3, part=25)
     for seed in chosen:
         rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 6 if name == "third" else 8, name, "continuous", pruned=True)
+        parts, scores = draw_problem(rng, 6 if name == "third" else 8, name, KINDS[seed % 2], pruned=True)
         costs = np.abs(rng.normal(size=len(parts.arcs.head))) * (rng.random(len(parts.arcs.head)) < 0.6)
-        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs)
+        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs if costly else None)
         assert found.certified
-        assert naive_integer.best_score(parts, scores, costs=costs) == pytest.approx(found.score, abs=1e-6)
+        best = naive_integer.best_score(parts, scores, costs=costs if costly else None)
+        assert best == pytest.approx(found.score, abs=1e-6)
         moved += not np.array_equal(found.tree, branch_and_bound(parts, scores).tree)
-    assert moved >= len(chosen) / 4
+    assert moved >= costly * len(chosen) / 4
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
@@ -112,21 +75,6 @@ def test_costs_of_zero_change_nothing(name):
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
-def test_high_costs_leave_the_best_projective_tree(name):
-    moved = 0
-    for seed in range(8):
-        parts, scores = draw_problem(np.random.default_rng(seed), 10, name, "continuous", pruned=True)
-        try:
-            expected = branch_and_bound(parts, scores, DualOptions(projective=True)).score
-        except ValueError:  # there is none
-            continue
-        found = branch_and_bound(parts, scores, DEFAULTS, SEARCH, np.full(len(parts.arcs.head), 1e4))
-        assert found.certified and found.score == pytest.approx(expected)
-        moved += not is_projective(branch_and_bound(parts, scores).tree)
-    assert moved >= 4
-
-
-@pytest.mark.parametrize("name", HIGHER_ORDER)
 @pytest.mark.parametrize("k", [1, 3])
 def test_a_projective_tree_is_found_where_the_first_tree_takes_all_the_work(k, name):
     tried = 0
@@ -138,25 +86,6 @@ def test_a_projective_tree_is_found_where_the_first_tree_takes_all_the_work(k, n
             assert is_projective(found.tree) and found.nodes == 1
             tried += 1
     assert tried >= 4
-
-
-@pytest.mark.parametrize("name", ["sibling", "grandparent"])
-def test_without_work_left_the_bound_holds(name):
-    short = 0
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 9, name, "continuous", pruned=True)
-        costs = 2.0 * np.abs(rng.normal(size=len(parts.arcs.head)))
-        exact, few = branch_and_bound(parts, scores, DEFAULTS, SEARCH, costs), DualOptions(max_iterations=3)
-        assert exact.certified
-        for limit in ({"work_per_word": 2_000}, {"search": False}, {"work_per_word": 0}):
-            for tree in k_best(parts, scores, 1 + seed % 3, few, SearchOptions(**limit), costs)[:1]:
-                own = all_values(parts, scores, costs, [tree.tree.tolist()])
-                assert tree.score == pytest.approx(own[tuple(tree.tree.tolist())])
-                assert tree.score <= exact.score + 1e-7 <= tree.bound + 2e-7
-                assert not tree.certified or tree.score == pytest.approx(exact.score)
-            short += not tree.certified
-    assert short >= 3
 
 
 @pytest.mark.parametrize("seed", seeds(200, least=20))
@@ -197,31 +126,14 @@ def test_arrays():
     labels, siblings = rng.normal(size=(3, 6, 6, 2)), rng.normal(size=(3, 6, 6, 6))
     arcs[:, 2, 4] = -np.inf
     costs[:, 2, 4] = np.nan  # of an arc that is forbidden
-    given = {"k": 3, "single_root": False, "label_scores": labels, "proofs": True}
-    found = decode_scores(arcs, siblings, crossing_costs=costs, lengths=[5, 0, 3], **given)
+    given = {"k": 3, "single_root": False, "proofs": True}
+    found = decode_scores(arcs, siblings, label_scores=labels, crossing_costs=costs, lengths=[5, 0, 3], **given)
     for b, n in ((0, 5), (2, 3)):
-        own = slice(n + 1), slice(n + 1)
-        parts = part_space(full_arc_space(n), "sibling")
-        score = {
-            tuple(tree): naive_trees.arc_score(tree, arcs[b] + labels[b].max(axis=2))
-            + sum(
-                siblings[b][h, h if s == naive_trees.START else s, m]
-                for h, _, s, m in naive_trees.parts_of_tree(tree)["sibling"]
-                if m != naive_trees.END
-            )
-            for tree in trees_over(parts.arcs)
-        }
-        of_arcs = {(h, m): float(costs[b, h, m]) for h in range(n + 1) for m in range(1, n + 1)}
-        values = {tree: value(tree, own_score, of_arcs) for tree, own_score in score.items() if own_score > -1e9}
-        check_ranked(found.trees[b], values, 3)
-        assert check_line(found.proofs[b])[1].status == "optimal"
-        alone = decode_scores(
-            arcs[b][own],
-            siblings[b][(*own, own[0])],
-            crossing_costs=costs[b][own],
-            **(given | {"label_scores": labels[b][own], "k": 1}),
-        )
-        assert alone.heads.tolist() == found.heads[b, :n].tolist() and alone.scores == pytest.approx(found.scores[b])
+        i, j = (b, slice(n + 1), slice(n + 1)), (b, slice(n + 1), slice(n + 1), slice(n + 1))
+        alone = decode_scores(arcs[i], siblings[j], label_scores=labels[i], crossing_costs=costs[i], **given)
+        assert check_line(found.proofs[b])[1].status == check_line(alone.proofs)[1].status == "optimal"
+        for one, other in zip(alone.trees, found.trees[b], strict=True):
+            assert one.heads.tolist() == other.heads.tolist() and one[1:] == other[1:]
     plain, zeros = decode_scores(arcs), decode_scores(arcs, crossing_costs=np.zeros((3, 6, 6), np.float32))
     assert all(np.array_equal(one, other) for one, other in zip(plain[:5], zeros[:5], strict=True))
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 
 import naive_domain
+import naive_trees
 import numpy as np
 import pytest
 from instances import seeds
-from problems import check_laws, draw_problem, trees_over
+from problems import best_score, check_laws, draw_problem, trees_over
 
 import nonproj
 from nonproj.dual.check_proofs import check_line
@@ -47,7 +48,7 @@ def test_only_arcs_count():
 @pytest.mark.parametrize("mask", [-1e9, -1e18, -1e30, FLOAT32])
 def test_masks_are_minus_infinity(mask):
     rng = np.random.default_rng(1)
-    arcs, siblings, grandparents = rng.normal(size=(6, 6)), rng.normal(size=(6, 6, 6)), rng.normal(size=(6, 6, 6))
+    arcs, siblings, grandparents = rng.normal(size=(6, 6)), *rng.normal(size=(2, 6, 6, 6))
     hidden = rng.random((6, 6)) < 0.35
     hidden[0, 1:] = [False, False, True, True, True]
     given = {"k": 5, "marginals": True, "single_root": False}
@@ -86,15 +87,7 @@ def test_certificates_at_all_scales(name, scale):
         assert decoded.heads.tolist() == plain.heads.tolist()
         assert (decoded.score, decoded.bound) == (plain.score * unit, plain.bound * unit)
         assert decoded[3:] == plain[3:]
-        optimum = max(naive_trees_scores(parts, scores))
-        check_laws(plain, parts, scores, optimum)
-
-
-def naive_trees_scores(parts, scores):
-    """The scores of all trees over the arcs."""
-    import naive_trees
-
-    return list(map(naive_trees.tree_scorer(parts, scores), trees_over(parts.arcs)))
+        check_laws(plain, parts, scores, best_score(parts, scores, trees_over(parts.arcs)))
 
 
 def test_a_low_arc_does_not_count_for_the_scale():
@@ -109,7 +102,7 @@ def test_a_low_arc_does_not_count_for_the_scale():
         given = normalise_scores(parts, scores, DualOptions())
         assert given.options.scale == np.abs(given.relative).max() < 1e3
         ranked = k_best(parts, scores, 3)
-        best = sorted(naive_trees_scores(parts, scores), reverse=True)[:3]
+        best = sorted(map(naive_trees.tree_scorer(parts, scores), trees_over(parts.arcs)), reverse=True)[:3]
         assert [tree.score for tree in ranked] == pytest.approx(best, rel=1e-12)
         assert all(tree.certified for tree in ranked)
 
@@ -122,7 +115,7 @@ def test_low_arcs_do_not_swallow_the_digits_of_arcs_alone(seed):
     matrix[rng.random((4, 4)) < 0.5] = -1e6
     parts = part_space(full_arc_space(3), "arc")
     scores = matrix[parts.arcs.head, parts.arcs.modifier]
-    best = max(naive_trees_scores(parts, scores.astype(np.longdouble)))
+    best = best_score(parts, scores.astype(np.longdouble), trees_over(parts.arcs))
     for decoded in (dual_decomposition(parts, scores), k_best(parts, scores, 2)[0]):
         assert decoded.certified and abs(best) < 1e-18
         assert abs(decoded.score - best) <= 1e-9 * 1e-20
@@ -157,11 +150,11 @@ def test_what_cannot_be_added_is_named(entry, message, k):
 @pytest.mark.parametrize("decode", [branch_and_bound, dual_decomposition])
 def test_parts_that_cannot_be_added_are_named(decode):
     parts = part_space(full_arc_space(2), "sibling")
+    with pytest.raises(ValueError, match=r"scores has shape \(18,\); one for each part is expected: arc 4, sibling 15"):
+        decode(parts, np.zeros(18))
     for value, message in ((np.nan, "is nan; scores must be finite"), (-1e30, "too low"), (1e300, "sums need")):
-        scores = np.zeros(len(parts))
-        scores[6] = value
         with pytest.raises(ValueError, match=rf"scores\[6\] \(sibling 2\) is .*{message}|{message}"):
-            decode(parts, scores)
+            decode(parts, np.where(np.arange(len(parts)) == 6, value, 0.0))
 
 
 def test_work_is_limited_and_the_status_says_so():

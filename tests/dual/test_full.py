@@ -95,12 +95,8 @@ def test_the_command_line_says_what_pruning_had_hidden(model, tmp_path, capsys):
     assert main([*words, "--full"]) == 0
     facts = [json.loads(line) for line in stats.read_text().splitlines()]
     assert all(fact["full"] for fact in facts)
-    changed = sum(fact["changed"] for fact in facts)
-    assert changed
-    assert (
-        f"20 of them over all arcs; for {changed}, pruning had removed an arc of the best tree"
-        in capsys.readouterr().err
-    )
+    changed, error = sum(fact["changed"] for fact in facts), capsys.readouterr().err
+    assert changed and f"20 of them over all arcs; for {changed}, pruning had removed an arc of the best tree" in error
     assert main([*words, "--no-full"]) == 0
     assert not any(json.loads(line)["full"] for line in stats.read_text().splitlines())
     assert "over all arcs" not in capsys.readouterr().err

@@ -89,11 +89,8 @@ with open_binary(sys.argv[1]) as stream:
 def test_temporary_files_of_killed_runs_are_removed_and_no_others(tmp_path):
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.txt")], cwd=ROOT, check=False)
     [stale] = tmp_path.iterdir()
-    others = [
-        stale.with_name(stale.name[:-5]),
-        stale.with_name(stale.name.replace(temporary._OF_THIS_MACHINE, ".nonproj-00000000-")),
-        stale.with_name(stale.name.replace("nonproj", "other")),
-    ]
+    elsewhere = stale.name.replace(temporary._OF_THIS_MACHINE, ".nonproj-00000000-")
+    others = [*map(stale.with_name, (stale.name[:-5], elsewhere, stale.name.replace("nonproj", "other")))]
     for path in others:
         path.touch()
     with files.open_binary(tmp_path / "living") as stream:
@@ -126,8 +123,11 @@ def test_links_to_stale_files_are_not_followed(tmp_path):
     assert (tmp_path / "victim").exists() and link.is_symlink()
 
 
-@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1", "link"])
-@pytest.mark.parametrize("mode", ["ab", "r+b"])
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [("/dev/stdout", "ab"), ("/dev/fd/1", "r+b"), ("/proc/self/fd/1", "r+b"), ("/proc/thread-self/fd/1", "r+b")]
+    + [("link", "ab"), ("link", "r+b")],
+)
 def test_open_descriptors_are_written_at_their_place(tmp_path, name, mode):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("before\n")
@@ -157,6 +157,15 @@ def test_named_pipes_are_written_directly(tmp_path):
         write(tmp_path / "pipe", "new")
         assert reader.communicate(timeout=30)[0] == b"new"
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_links_and_devices_are_written_to(tmp_path):
+    (tmp_path / "target").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    write(tmp_path / "link")
+    write("/dev/null")
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_text() == "new"
+    assert not os.path.isfile("/dev/null")
 
 
 def test_names_of_one_file_are_known(tmp_path):

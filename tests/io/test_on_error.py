@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import gzip
 import io
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +21,7 @@ from nonproj.io import broken, conll, splitting
 from nonproj.io.checks import ReadingRules
 from nonproj.text import input as text_input
 from nonproj.text.formats import FORMATS, TextInput
+from nonproj.text.segmenter import Segmenter
 from nonproj.workers import parsing
 
 WORD = "1\tRegn\t_\tN\tNC\t_\t0\tROOT\t_\t_\n"
@@ -53,16 +54,13 @@ def parse(name: str, *words: str, out: str = "out") -> tuple[int, bytes | None]:
 
 GOOD = [block + "\n\n" for block in treebank(60, seed=3).strip().split("\n\n")]
 LATIN = "1\tbl\xe5\t_\tADJ\tADJ\t_\t0\tx\t_\t_\n".encode("latin-1") + b"2\tb\t_\tADJ\tADJ\t_\t0\tx\t_\t_\n\n"
+LONG = "".join(f"{i}\ta\t_\tN\tN\t_\t0\tx\t_\t_\n" for i in range(1, 42)).encode() + b"\n"
 BAD = {
     "columns": (b"# note\n1\tto\tfew\n\n", 2, "3 columns, 10 expected"),
     "bytes": (LATIN, 1, "byte 0xe5 is not UTF-8; recode the file to UTF-8 first"),
     "no words": (b"# a comment alone\n\n", 1, "a sentence without words; remove it, or the blank line after it"),
-    "number": (WORD.encode() + WORD.encode() + b"\n", 2, "ID is '1', 2 expected; is the blank line before it missing?"),
-    "long": (
-        "".join(f"{i}\ta\t_\tN\tN\t_\t0\tx\t_\t_\n" for i in range(1, 42)).encode() + b"\n",
-        1,
-        "a sentence of 41 words; decoding.max_words is 40: split it, or raise the limit",
-    ),
+    "number": (f"{WORD * 2}\n".encode(), 2, "ID is '1', 2 expected; is the blank line before it missing?"),
+    "long": (LONG, 1, "a sentence of 41 words; decoding.max_words is 40: split it, or raise the limit"),
 }
 
 
@@ -74,22 +72,13 @@ def with_bad(place: int, kind: str) -> tuple[bytes, bytes, int]:
     return b"".join([*blocks[:place], bad, *blocks[place:]]), b"".join(blocks), before + line
 
 
+CASES = [(kind, 31, WHERE[0]) for kind in BAD] + [("bytes", 31, words) for words in WHERE[1:]]
+RARE = [(kind, 31, WHERE[1]) for kind in BAD if kind != "bytes"] + [("bytes", 60, WHERE[3]), ("bytes", 0, WHERE[1])]
+RARE += [("long", 60, WHERE[0]), ("long", 31, WHERE[3])]
+
+
 @pytest.mark.parametrize(
-    ("kind", "place", "words"),
-    [
-        *((kind, 31, WHERE[0]) for kind in BAD if kind != "bytes"),
-        *(("bytes", 31, words) for words in WHERE),
-        *(
-            pytest.param(*each, marks=pytest.mark.thorough)
-            for each in (
-                *((kind, 31, WHERE[1]) for kind in BAD if kind != "bytes"),
-                ("bytes", 60, WHERE[3]),
-                ("bytes", 0, WHERE[1]),
-                ("long", 60, WHERE[0]),
-                ("long", 31, WHERE[3]),
-            )
-        ),
-    ],
+    ("kind", "place", "words"), [*CASES, *(pytest.param(*each, marks=pytest.mark.thorough) for each in RARE)]
 )
 def test_a_broken_sentence_is_left_out(here, capsys, kind, place, words):
     data, without, line = with_bad(place, kind)
@@ -136,15 +125,13 @@ def test_behind_damaged_gzip_data_nothing_can_be_read(here, capsys, words):
     calm = parse("whole.conll")[1]
     code, output = parse("bad.conll.gz", "--on-error", "skip", *words)
     assert code == 1
-    assert calm.startswith(output)
-    assert output.endswith(b"\n\n")
-    assert len(output) > 10_000
+    assert calm.startswith(output) and output.endswith(b"\n\n") and len(output) > 10_000
     assert "the gzip data end here, incomplete" in capsys.readouterr().err
 
 
 def test_constraints_that_no_tree_obeys_break_a_sentence(here, capsys):
-    rows = ["1\ta\t_\tN\tN\t_\t2\tx\t_\t_\n", "2\tb\t_\tN\tN\t_\t1\tx\t_\t_\n", "\n"]
-    Path("bad.conll").write_text(GOOD[0] + "".join(rows), encoding="utf-8")
+    rows = "1\ta\t_\tN\tN\t_\t2\tx\t_\t_\n2\tb\t_\tN\tN\t_\t1\tx\t_\t_\n\n"
+    Path("bad.conll").write_text(GOOD[0] + rows, encoding="utf-8")
     code, output = parse("bad.conll", "--constraints", "head", "--on-error", "skip")
     assert code == 1
     assert output.count(b"\n\n") == 1
@@ -155,11 +142,8 @@ def test_a_long_report_names_the_first_hundred(here, capsys):
     Path("bad.conll").write_text("1\ta\n\n" * 150 + GOOD[0], encoding="utf-8")
     assert parse("bad.conll", "--on-error", "skip")[0] == 1
     report = capsys.readouterr().err.splitlines()
-    assert len(report) == 102
-    assert report[-2:] == [
-        "and 50 more; --stats lists all",
-        "nonproj: 150 broken sentences left out, 1 sentence parsed",
-    ]
+    more, counts = "and 50 more; --stats lists all", "nonproj: 150 broken sentences left out, 1 sentence parsed"
+    assert len(report) == 102 and report[-2:] == [more, counts]
 
 
 def test_a_stream_is_answered_at_once_when_errors_do_not_end_it(here, capsysbinary, monkeypatch):
@@ -178,27 +162,37 @@ def test_a_stream_is_answered_at_once_when_errors_do_not_end_it(here, capsysbina
     assert seen[GOOD[0].count("\n")] == 1
 
 
-blocks = st.lists(
-    st.sampled_from([WORD, "1\ta\n", "# c\n", "\n", " \n", "\ufeff", "2\tb" + "\t_" * 8 + "\n", "x" * 200 + "\n"]),
-    max_size=14,
-)
+UNITS = [WORD, "1\ta\n", "# c\n", "\n", " \n", "\ufeff", "2\tb" + "\t_" * 8 + "\n", "x" * 200 + "\n"]
 
 
 @settings(max_examples=len(seeds(300)), deadline=None)
-@given(lines=blocks, latin=st.integers(0, 30), size=st.integers(1, 200))
+@given(lines=st.lists(st.sampled_from(UNITS), max_size=14), latin=st.integers(0, 30), size=st.integers(1, 200))
 def test_units_are_those_of_the_pieces(lines, latin, size):
     """The other units are those that a reader finds in the file without the malformed ones."""
     data = "".join(lines).encode()
     data = data[:latin] + b"\xe5" + data[latin:] if latin < len(data) else data
     rules = ReadingRules(max_line=100, ignore_heads=True)
     whole = [_facts(unit) for unit in broken.read_units(io.BytesIO(data), rules)]
-    pieces = splitting.split(io.BytesIO(data), size, rules)
+    pieces = list(splitting.split(io.BytesIO(data), size, rules))
     assert [_facts(unit) for unit in units_of_pieces(pieces, rules)] == whole
+    if not any(isinstance(piece, broken.MalformedUnit) for piece in pieces):
+        assert b"".join(piece.text for piece in pieces) == data
     if not any(fact[0] == "MalformedUnit" for fact in whole) and whole:
         assert "".join(fact[-1] for fact in whole) == data.decode()
         assert [fact[1] for fact in whole if fact[0] == "Sentence"] == [
             sentence.line for sentence in conll.read(io.BytesIO(data), rules)
         ]
+
+
+def test_pieces_are_yielded_before_the_rest_is_read():
+    def lines():
+        yield from f"{WORD}\n{WORD}\n{WORD}".splitlines(keepends=True)
+        pytest.fail("read on")
+
+    rest = lines()
+    stream = SimpleNamespace(encoding="utf-8", read=None, readline=lambda limit: next(rest))
+    pieces = splitting.split(stream, 1)
+    assert [next(pieces).line for _ in range(2)] == [1, 3]
 
 
 def _facts(unit) -> tuple:
@@ -263,34 +257,23 @@ def test_a_treebank_given_as_text_is_no_broken_line(here, capsys):
     assert "is parsed without --text" in capsys.readouterr().err
 
 
+RULES = Segmenter.unicode()
+PARTS = [b"En to.", b" ", b"\n", b"\n\n", b"\xe5", b"tre", b"\r", "\u2029".encode(), b" " * 9]
+
+
 @settings(max_examples=len(seeds(200)), deadline=None)
-@given(
-    parts=st.lists(
-        st.sampled_from([b"En to.", b" ", b"\n", b"\n\n", b"\xe5", b"tre", b"\r", "\u2029".encode(), b" " * 9]),
-        max_size=25,
-    ),
-    form=st.sampled_from(FORMATS),
-    size=st.integers(1, 40),
-)
+@given(parts=st.lists(st.sampled_from(PARTS), max_size=25), form=st.sampled_from(FORMATS), size=st.integers(1, 40))
 def test_pieces_of_broken_text_do_not_matter(parts, form, size):
-    segmenter, options = _segmenter(), TextInput(form)
+    options = TextInput(form)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nonproj.text.pieces.MAX_BLANKS", 12)
         data = b"".join(parts)
-        expected = [_facts(unit)[:3] for unit in text_input.read_text_units(io.BytesIO(data), segmenter, options)]
+        expected = [_facts(unit)[:2] for unit in text_input.read_text_units(io.BytesIO(data), RULES, options)]
         found = []
         for piece in text_input.split_text_units(io.BytesIO(data), options, size):
-            units = [piece] if isinstance(piece, broken.MalformedUnit) else segmenter.sentences(piece, options)
-            found += [_facts(unit)[:3] for unit in units]
-        strip = [[(fact[0], fact[1]) for fact in facts] for facts in (expected, found)]
-        assert strip[0] == strip[1]
-
-
-@functools.cache
-def _segmenter():
-    from nonproj.text.segmenter import Segmenter
-
-    return Segmenter.unicode()
+            units = [piece] if isinstance(piece, broken.MalformedUnit) else RULES.sentences(piece, options)
+            found += [_facts(unit)[:2] for unit in units]
+        assert found == expected
 
 
 # -- empty input -------------------------------------------------------------------------------------------------------
@@ -311,9 +294,3 @@ def test_empty_standard_input_gives_empty_output(here, monkeypatch, capsysbinary
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
         assert main(["parse", "toy.nonproj", *form]) == 0
     assert capsysbinary.readouterr() == (b"", b"")
-
-
-def test_other_commands_still_want_sentences(here, capsys):
-    Path("empty").touch()
-    assert main(["evaluate", "-m", "toy.nonproj", "empty"]) == 2
-    assert "no sentences; the file is empty" in capsys.readouterr().err

@@ -29,19 +29,8 @@ TEXT = """# newdoc
 
 """
 
-FIRST = {
-    "id": 1,
-    "form": "Vamos",
-    "lemma": "ir",
-    "upos": "VERB",
-    "xpos": "V",
-    "feats": "Mood=Imp|Number=Plur",
-    "head": 0,
-    "label": "root",
-    "misc": "Gloss=go",
-    "confidence": 0.97,
-    "label_confidence": 0.9,
-}
+FIRST = {"id": 1, "form": "Vamos", "lemma": "ir", "upos": "VERB", "xpos": "V", "feats": "Mood=Imp|Number=Plur"}
+FIRST |= {"head": 0, "label": "root", "misc": "Gloss=go", "confidence": 0.97, "label_confidence": 0.9}
 SECOND = {"id": 2, "form": "nos", "lemma": "nosotros", "upos": "PRON", "feats": "Case=Acc", "head": 1, "label": "obj"}
 TOKEN = {"token": "Vámonos", "space_after": False, "start": 3, "end": 10}
 WORDS = [FIRST | TOKEN, SECOND | {"deps": "1:obj"} | TOKEN, {"id": 3, "form": "_", "upos": "SYM", "token": "_"}]

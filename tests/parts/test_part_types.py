@@ -1,6 +1,5 @@
 """The automata of part types: the tables of siblings against the compiled automata, products, and a type of our own."""
 
-import functools
 import itertools
 import math
 
@@ -9,11 +8,9 @@ import naive_trees
 import numpy as np
 import pytest
 from instances import seeds
-from naive_subgradient import Paper, Polyak, relax
 from problems import (
     KINDS,
     as_functions,
-    centre,
     check_laws,
     draw_automata,
     draw_problem,
@@ -25,21 +22,16 @@ from problems import (
 
 from nonproj.automata.general import best_paths, check_automata, general_automata, product
 from nonproj.automata.relaxed import decode_relaxed
-from nonproj.dual.decoding import FIRST_NODE, branch_and_bound, dual_decomposition, dual_trace
-from nonproj.dual.domain import with_scale
-from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
+from nonproj.dual.decoding import branch_and_bound, dual_decomposition, dual_trace
+from nonproj.dual.options import DualOptions
 from nonproj.dual.problem import TablesProblem
-from nonproj.dual.search import search
 from nonproj.dual.subgradient import ARC_WORK, STOPPED, WORD_WORK
 from nonproj.parts.arcs import full_arc_space
 from nonproj.parts.automaton import head_automata, moves
 from nonproj.parts.base import PartType
 from nonproj.parts.registry import PART_TYPES, register
-from nonproj.parts.space import part_space, tree_score
-from nonproj.trees.arborescence import maximum_arborescence_sparse
+from nonproj.parts.space import part_space
 from nonproj.types import PartRows
-
-RULES = {APPENDIX_A: Paper, POLYAK: Polyak}
 
 
 def test_arcs_alone_accept_everything():
@@ -70,53 +62,6 @@ def test_sibling_tables_choose_as_the_compiled_automata_do(seed, kind):
     assert float(sum(paths.values.tolist())) == pytest.approx(relaxed.value, rel=1e-14)
 
 
-@pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
-@pytest.mark.parametrize("beta", [0.001, 0.5])
-def test_sibling_tables_take_the_steps_of_the_compiled_automata(beta, rule):
-    longest = agreed = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 5, "sibling", "continuous", bool(seed % 2))
-        scores, scale = centre(parts, scores)
-        scores /= scale  # the twin's smallest step is relative to 1, the kernel's to this
-        arcs, arc_scores = parts.arcs, scores[parts.range("arc")]
-        options = DualOptions(max_iterations=60, beta=beta, rule=rule, tolerance=2e-9)
-        decoded, trace = dual_trace(parts, scores, options)
-        tables = general_automata(parts, scores)
-        found = relax(
-            functools.partial(best_tree, arcs, beta * arc_scores),
-            functools.partial(best_modifiers, arcs, tables, (1 - beta) * arc_scores),
-            lambda heads, parts=parts, scores=scores: tree_score(parts, scores, heads),
-            len(arcs.head),
-            rule=RULES[rule](),
-            max_iterations=60,
-        )
-        np.testing.assert_allclose(found.trace["dual"], trace.dual, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(found.trace["primal"], trace.primal, rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(found.trace["step"], trace.step, rtol=1e-6, atol=1e-9)
-        [ours] = search(by_tables(parts, scores, options), with_scale(options, scores), FIRST_NODE)
-        assert ours.tree.tolist() == decoded.tree.tolist() == found.solution.tolist()
-        assert (ours.score, ours.bound) == pytest.approx((decoded.score, decoded.bound), rel=1e-9, abs=1e-9)
-        assert (ours.agreed, ours.certified, ours.iterations) == decoded[3:6]
-        assert ours.recomputed == pytest.approx(decoded.recomputed)
-        longest, agreed = max(longest, decoded.iterations), agreed + decoded.agreed
-    assert longest > 20 and agreed >= 5
-
-
-def best_tree(arcs, scores, multipliers):
-    """The best tree under arc scores and multipliers: its value, its arcs, and its heads."""
-    theta = scores + multipliers
-    heads = maximum_arborescence_sparse(arcs, theta)
-    used = (heads[arcs.modifier] == arcs.head).astype(float)
-    return float(theta @ used), used, heads
-
-
-def best_modifiers(arcs, automata, scores, multipliers):
-    """The best choices of all automata under arc scores and multipliers: their value, the arcs taken, and paths."""
-    paths = best_paths(arcs, automata, scores + multipliers)
-    return float(paths.values.sum()), paths.z.astype(float), paths
-
-
 def by_tables(parts, scores, options):
     """The problem over tables instead of compiled automata."""
     return TablesProblem(parts.arcs, general_automata(parts, scores), scores[: len(parts.arcs.head)].copy(), options)
@@ -133,26 +78,6 @@ def test_a_budget_limits_the_iterations_of_general_automata():
         assert problem.bound(endless, 1).descent.iterations == 1
         stopped += found.outcome == STOPPED
     assert stopped >= 5
-
-
-@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
-def test_sibling_tables_over_trees_of_each_form(form):
-    compared = 0
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 5, "sibling", KINDS[seed % 2], pruned=False)
-        scores = scale_arcs(parts, scores, 4)  # most relaxations are tight then
-        options = DualOptions(max_iterations=400, single_root="single_root" in form, projective="projective" in form)
-        decoded = dual_decomposition(parts, scores, options)
-        [ours] = search(by_tables(parts, scores, options), with_scale(options, scores), FIRST_NODE)
-        assert ours.tree.tolist() in trees_over(parts.arcs, options.single_root, options.projective)
-        assert tree_score(parts, scores, ours.tree) == pytest.approx(ours.score, abs=1e-9)
-        # Rounding may part the two where integers tie, but never their certificates.
-        assert ours.score <= decoded.bound + 1e-8 and decoded.score <= ours.bound + 1e-8
-        if ours.certified and decoded.certified:
-            assert ours.score == pytest.approx(decoded.score, abs=1e-7)
-            compared += 1
-    assert compared >= 10
 
 
 # -- products ----------------------------------------------------------------------------------------------------------

@@ -14,12 +14,10 @@ import nonproj.parts.arcs
 from nonproj.cli.main import main
 from nonproj.components.trainer import train
 from nonproj.errors import DataError, NonprojError, SizeError
-from nonproj.evaluation.certificates import TextOptions
 from nonproj.io import conll
-from nonproj.io.splitting import Piece
 from nonproj.model.model import Model
 from nonproj.options.config import Config
-from nonproj.parts.arcs import MAX_PARTS, arc_space, arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space, arc_space_from_mask, full_arc_space
 from nonproj.parts.automaton import head_automata
 from nonproj.parts.space import part_space
 from nonproj.pipeline.parser import Parser
@@ -30,7 +28,6 @@ from nonproj.scoring.scorer import dense_arc_scores
 from nonproj.scoring.templates import part_templates
 from nonproj.scoring.vocabulary import MAX_FEATURES, TokenEncoder
 from nonproj.types import Sentence
-from nonproj.workers.parsing import ModelRef, parse_piece
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "model.nonproj"
 
@@ -45,44 +42,36 @@ def text_of(*sentences: Sentence) -> str:
     return "".join("\n".join("\t".join(row) for row in sentence.rows) + "\n\n" for sentence in sentences)
 
 
-def refused(call, *arguments) -> str:
-    """The message of a refusal that asks for little memory."""
+REST = "words; the maximum is 100000000: prune more (decoding.threshold, pruner.max_heads), or split the sentence"
+MOVES = "states and moves of head automata over"
+MASK = np.broadcast_to(np.True_, (10_002, 10_002))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: part_space(full_arc_space(2343), "sibling"), f"4301145070 parts up to type sibling over 2343 {REST}"),
+        (lambda: part_space(full_arc_space(500), "grandparent"), "167042752 parts up to type grandparent over 500"),
+        (lambda: full_arc_space(10_001), "100020001 pairs of words over 10001 words; the maximum is 100000000"),
+        (lambda: arc_space([0], [1], 10_001), "100020001 pairs of words over 10001 words; the maximum is 100000000"),
+        (lambda: arc_space_from_mask(MASK), "100040004 pairs of words over 10001 words; "),
+        (lambda: head_automata(full_arc_space(100), 200), f"408080000 {MOVES} 100 words; "),
+        (lambda: head_automata(full_arc_space(100), 1 << 40), f" {MOVES} 100 words"),
+        (lambda: sibling_automata(part_space(full_arc_space(150), "sibling")), f"{MOVES} 150 words"),
+    ],
+)
+def test_what_is_too_large(call, message):
     tracemalloc.start()
     with pytest.raises(SizeError) as caught:
-        call(*arguments)
+        call()
     assert tracemalloc.get_traced_memory()[1] < 100e6
     tracemalloc.stop()
-    assert isinstance(caught.value, ValueError)
-    return str(caught.value)
+    assert isinstance(caught.value, ValueError) and message in str(caught.value)
 
 
-def test_more_parts_than_32_bits_count():
-    message = refused(part_space, full_arc_space(2343), "sibling")
-    start = "4301145070 parts up to type sibling over 2343 words; the maximum is 100000000: "
-    assert message == start + "prune more (decoding.threshold, pruner.max_heads), or split the sentence"
-
-
-def test_more_grandparents_than_fit_beside_the_siblings():
-    arcs = full_arc_space(500)
-    assert len(part_space(arcs, "sibling")) < MAX_PARTS
-    assert refused(part_space, arcs, "grandparent").startswith("167042752 parts up to type grandparent over 500 words")
-
-
-def test_more_arcs_or_words_than_fit():
-    for call in (full_arc_space, lambda n: arc_space([0], [1], n)):
-        assert refused(call, 10_001).startswith("100020001 pairs of words over 10001 words; the maximum is 100000000")
-    mask = np.broadcast_to(np.True_, (10_002, 10_002))
-    with pytest.raises(SizeError, match="100040004 pairs of words over 10001 words; "):
-        arc_space_from_mask(mask)
-
-
-def test_automata_of_more_moves_than_fit():
-    arcs = full_arc_space(100)
-    assert refused(head_automata, arcs, 200).startswith("408080000 states and moves of head automata over 100 words; ")
-    assert " states and moves of head automata over 100 words" in refused(head_automata, arcs, 1 << 40)
-    parts = part_space(full_arc_space(150), "sibling")
-    numbered = parts.arcs, parts.start("sibling"), np.zeros(len(parts))
-    assert "moves of head automata over 150 words" in refused(parts.types[1].automata, *numbered)
+def sibling_automata(parts):
+    """The automata of siblings in general form."""
+    return parts.types[1].automata(parts.arcs, parts.start("sibling"), np.zeros(len(parts)))
 
 
 def test_single_features_take_memory_in_proportion_to_the_words():
@@ -132,16 +121,6 @@ def test_the_sentences_before_are_parsed(model):
         next(parses)
 
 
-def test_a_worker_returns_the_sentences_before_and_the_error(model):
-    piece = Piece(text_of(words(3), words(4), words(10), words(5)).encode(), "a.conll", 1)
-    reference = ModelRef.of(GOLDEN, limited(model, max_words=9).model.config.decoding)
-    reference = reference._replace(decoding=model.config.with_overrides({"decoding.max_words": 9}).decoding)
-    parsed = parse_piece(reference, TextOptions(), piece)
-    assert len(parsed.records) == 2
-    assert len(list(conll.read(io.StringIO(parsed.text)))) == 2
-    assert "10 words" in str(parsed.error)
-
-
 PLACES = [f"pipeline.stages.{name}_trusted" for name in ("marginals", "prune", "decode")]
 PLACES += ["pipeline.loaded.Scorer.score_batch", "pipeline.loaded.TreeLabeler.label"]
 
@@ -170,18 +149,6 @@ def test_too_many_parts_in_a_file(model, monkeypatch, tmp_path, capsys):
     assert " does not fit the model: 100 % of the tags (N) are unknown to it" in unsuitable
     assert error.startswith(f"nonproj: {path}:4: a sentence of 40 words: ")
     assert error.endswith("prune more (decoding.threshold, pruner.max_heads), or split the sentence")
-
-
-def test_the_limit_on_the_command_line(tmp_path, capsys):
-    path = tmp_path / "a.conll"
-    path.write_text(text_of(words(3), words(12)))
-    assert main(["parse", str(GOLDEN), str(path), "--max-words", "11"]) == 2
-    out, error = capsys.readouterr()
-    assert len(list(conll.read(io.StringIO(out)))) == 1
-    message = "a sentence of 12 words; decoding.max_words is 11: split it, or raise the limit"
-    assert error == f"nonproj: {path}:5: {message}\n"
-    assert main(["parse", str(GOLDEN), str(path), "--max-words", "12"]) == 0
-    assert main(["parse", str(GOLDEN), str(path), "--max-words", "100000"]) == 2
 
 
 def test_memory_that_is_not_there_anywhere_else(monkeypatch, capsys):

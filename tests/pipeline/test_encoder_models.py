@@ -9,7 +9,6 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
-import naive_integer
 import numpy as np
 import pytest
 
@@ -17,7 +16,6 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
 from encoders import WORDS, random_scorer, write_folder  # noqa: E402
-from instances import seeds  # noqa: E402
 from staged import scored, staged  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
@@ -28,7 +26,6 @@ from nonproj.io import conll  # noqa: E402
 from nonproj.io.objects import from_words  # noqa: E402
 from nonproj.model.model import Model  # noqa: E402
 from nonproj.pipeline.parser import Parser, tree_scores  # noqa: E402
-from nonproj.pipeline.stages import decode  # noqa: E402
 from nonproj.scoring.encoders.heads import EncodedSentence  # noqa: E402
 from nonproj.scoring.encoders.scorer import EncoderScorer  # noqa: E402
 
@@ -69,10 +66,8 @@ def test_scores_are_added_to_those_of_the_linear_model(parser):
     own, pretrained = scored(linear, sentence, parts.arcs)[1], parser.loaded.pretrained
     [vectors] = pretrained.encoder.vectors([sentence.forms])
     encoded = EncodedSentence(pretrained.heads, vectors)
-    nodes = [
-        part_type.rows(parts.arcs, start).nodes for part_type, start in zip(parts.types, parts.starts, strict=True)
-    ]
-    added = [encoded.parts(part_type.name, own) for part_type, own in zip(parts.types, nodes, strict=True)]
+    each = zip(parts.types, parts.starts, strict=True)
+    added = [encoded.parts(part_type.name, part_type.rows(parts.arcs, start).nodes) for part_type, start in each]
     np.testing.assert_allclose(scores, own + 3.0 * np.concatenate(added), rtol=1e-12)
     tree = np.array([-1, *range(len(sentence))])
     of_labels = [each.loaded.labeler.scores(staged(each, sentence).joined, tree) for each in (parser, linear)]
@@ -108,17 +103,6 @@ def test_processes_and_full_and_several_trees(file, tmp_path):
             assert main(["parse", str(file), str(source), "-o", str(target), "--jobs", jobs, *options]) == 0
             outputs.append(target.read_bytes())
         assert outputs[0] == outputs[1]
-
-
-def test_certified_trees_are_those_of_the_integer_program(parser):
-    searched = 0
-    for sentence in sentences_of(len(seeds(200, least=20)), 2):
-        parts, scores = scored(parser, sentence)
-        [[found]] = staged(parser, sentence, decode).found
-        best = naive_integer.best_score(parts, scores, parser.request.options.single_root)
-        assert found.certified and found.score == pytest.approx(best, rel=1e-9, abs=1e-6)
-        searched += found.nodes > 1
-    assert searched > 0, "no sentence needs branch and bound"
 
 
 def test_certified_trees_are_proved(file):

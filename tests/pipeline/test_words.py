@@ -147,10 +147,3 @@ def test_words_are_counted_before_anything_is_done(nlp, monkeypatch):
     found = [parse for _, parse in nlp.parser.try_all(sentences)]
     assert tagged == [2, 3] and isinstance(found[0], Parse) and isinstance(found[2], Parse)
     assert found[1].message == "a sentence of 100000 words; decoding.max_words is 5000: split it, or raise the limit"
-
-
-def test_batches_change_no_tree_of_sentences(nlp):
-    sentences = [["Den", "hund", "ser", "hus", "."], ["Hus"], ["Stor", "kat", "jager", "den", "mand", "."]] * 3
-    expected = [nlp.parse(sentence).heads.tolist() for sentence in sentences]
-    for batch_size in (1, 4, 64):
-        assert [s.heads.tolist() for s in nlp.parse_all(sentences, batch_size=batch_size)] == expected

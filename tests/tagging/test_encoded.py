@@ -31,22 +31,10 @@ SMALL |= {"training.epochs": 1, "tagger.epochs": 1, "tagger.bits": 14, "tagger.n
 SMALL |= {"segmenter.epochs": 0, "confidence.share": 0}
 
 
-def ambiguous(sentences):
-    """Sentences in which every third word has the tag of another."""
-    rng, made = np.random.default_rng(1), []
-    tags = [row[3:6] for sentence in sentences for row in sentence.rows]
-    for sentence in sentences:
-        rows = [
-            [*row[:3], *tags[rng.integers(len(tags))], *row[6:]] if rng.random() < 0.3 else row for row in sentence.rows
-        ]
-        made.append(with_rows(sentence, rows))
-    return made
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Model:
     """A model with a tagger of ambiguous words and an encoder that scores tags."""
-    model = train(ambiguous(toy.sentences(40)), Config().with_overrides(SMALL))
+    model = train(toy.ambiguous(toy.sentences(40), slice(3, 6)), Config().with_overrides(SMALL))
     units = Parser(model).loaded.analyzer.tags.n_units
     folder = write_folder(tmp_path_factory.mktemp("encoder"))
     model.add_component("encoder", random_scorer(folder, len(model.labels), units).state())
@@ -96,12 +84,11 @@ def test_a_heavy_encoder_decides_alone(model, untagged):
 
 def strange(sentences):
     """The sentences with every other word in another script, which no lexicon has."""
-    script = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβγδεζηθικλμνξοπρστυφχψωϊϋ")
-    changed = [[row[1].translate(script) if i % 2 else row[1] for i, row in enumerate(s.rows)] for s in sentences]
-    return [
-        with_rows(s, [[row[0], form, *row[2:]] for row, form in zip(s.rows, forms, strict=True)])
-        for s, forms in zip(sentences, changed, strict=True)
-    ]
+    script, made = str.maketrans("abcdefghijklmnopqrstuvwxyz", "αβγδεζηθικλμνξοπρστυφχψωϊϋ"), []
+    for s in sentences:
+        forms = [form.translate(script) if i % 2 else form for i, form in enumerate(s.forms)]
+        made.append(with_rows(s, [[row[0], form, *row[2:]] for row, form in zip(s.rows, forms, strict=True)]))
+    return made
 
 
 def test_words_that_the_lexicon_lacks_have_the_tags_that_the_encoder_prefers(model, untagged):

@@ -10,12 +10,11 @@ from problems import draw_tags
 from nonproj.errors import ConfigError
 from nonproj.linear.hashing import hash_prefixes, hash_suffixes
 from nonproj.linear.perceptron import AveragedWeights
-from nonproj.linear.templates import parse_template
 from nonproj.tagging.chain import FormRows, make_chain
 from nonproj.tagging.decoding import ChainExamples, GoldTags, Pruning, score_words, tag_text, train_text
 from nonproj.tagging.lexicon import Counter, Smoothing, find_forms, form_keys, list_candidates
 from nonproj.tagging.tagset import TagSet
-from nonproj.tagging.templates import chain_templates, grammar_of, load_templates
+from nonproj.tagging.templates import chain_templates
 from nonproj.tagging.words import WORD_ATTRIBUTES, FormTable, outside, share_words, text_atoms
 
 BITS = 12
@@ -103,17 +102,6 @@ def test_margins_are_differences_between_the_best_sequences_of_first_order(seed,
         assert margins[i] == pytest.approx(best[-1] - best[-2] if len(best) > 1 else np.inf, abs=1e-3)
 
 
-def test_sentences_of_a_batch_do_not_touch_each_other():
-    rng = np.random.default_rng(5)
-    _, chain, words, form, _ = draw_problem(rng, 9)
-    weights = draw_weights(rng, "continuous")
-    own, pruning = score_words(chain, words, weights)[form], Pruning(1e30, 4)
-    parts = [form[:2], form[2:2], form[2:7], form[7:]]
-    text = FormRows(np.cumsum([0, *map(len, parts)]), form)
-    alone = [t for part in parts if len(part) for t in decode(chain, words, part, weights, pruning)]
-    assert tag_text(chain, words, own, text, weights, pruning)[0].tolist() == alone
-
-
 @pytest.mark.parametrize("kind", ["continuous", "ties"])
 @pytest.mark.parametrize("seed", range(4))
 def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_with_margin(seed, kind):
@@ -125,22 +113,20 @@ def test_an_update_adds_gold_features_and_subtracts_those_of_the_best_sequence_w
     scores, sequences = naive_scores(weights, tags, sentence)
     chosen = rng.integers(words.count[form])
     gold = tuple(tags.tags[words.tag[row, c]] for row, c in zip(form, chosen, strict=True))
-    cost = [
-        s + margin * sum(a != b for a, b in zip(gold, seq, strict=True))
-        for s, seq in zip(scores, sequences, strict=True)
-    ]
+    wrongs = [sum(a != b for a, b in zip(gold, sequence, strict=True)) for sequence in sequences]
+    cost = [score + margin * own for score, own in zip(scores, wrongs, strict=True)]
     before, total_before = weights.copy(), total.copy()
     text = FormRows(np.array([0, 3]), form)
     examples = ChainExamples(chain, words, text, GoldTags(chosen.astype(np.int32), margin))
     wrong = train_text(examples, np.array([0]), 4, averaged)
     fitting = []
-    for value, sequence in zip(cost, sequences, strict=True):
+    for value, sequence, own in zip(cost, sequences, wrongs, strict=True):
         if value >= max(cost) - 1e-3:
             delta = np.zeros(1 << BITS)
             np.add.at(delta, naive.features(TEMPLATES, tags, sentence, gold, BITS), 1)
             np.add.at(delta, naive.features(TEMPLATES, tags, sentence, sequence, BITS), -1)
             if np.allclose(weights - before, delta, atol=1e-4):
-                fitting.append(sum(a != b for a, b in zip(gold, sequence, strict=True)))
+                fitting.append(own)
                 np.testing.assert_allclose(total - total_before, 7 * delta, atol=1e-9)
     assert wrong in fitting
 
@@ -155,10 +141,8 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
     words = [(known[rng.integers(12) if rng.random() < 0.7 else 0], int(rng.integers(5))) for _ in range(60)]
     chosen = rng.random(60) < 0.8
     numbers = {form: i for i, form in enumerate(dict.fromkeys(form for form, _ in words))}
-    counter = Counter(
-        form_keys(list(numbers)), np.array([numbers[form] for form, _ in words]), np.array([tag for _, tag in words])
-    )
-    lexicon = counter.count(chosen)
+    places, tags = np.array([(numbers[form], tag) for form, tag in words]).T
+    lexicon = Counter(form_keys(list(numbers)), places, tags).count(chosen)
     forms = [*numbers, "Ba", "aab", "ZZZ", "zz9", "", "abAAbb"]
     smoothing = Smoothing(1.5, 0.7, 2.5, 0.0, 5)
     places, groups = find_forms(lexicon, form_keys(forms)), np.arange(5, dtype=np.int32)
@@ -169,9 +153,8 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
         got = dict(zip(found.tag[i].tolist(), found.p[i].tolist(), strict=True))
         assert got == pytest.approx(expected, rel=1e-9), form
         assert found.p[i].tolist() == sorted(found.p[i], reverse=True)
-        assert found.seen[i].tolist() == [
-            sum(f == form for f, _ in training), sum(f.lower() == form.lower() for f, _ in training)
-        ]  # fmt: skip
+        same = [(f == form, f.lower() == form.lower()) for f, _ in training]
+        assert found.seen[i].tolist() == np.sum(same, axis=0).tolist()
 
 
 def test_allowed_tags_are_the_only_candidates_however_unlikely():
@@ -179,11 +162,9 @@ def test_allowed_tags_are_the_only_candidates_however_unlikely():
     counter = Counter(form_keys("abc"), np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
     lexicon = counter.count(np.ones(len(words), bool))
     allowed = [np.array([2], np.int32), np.array([1, 2], np.int32), NO_TAGS]
-    found = list_candidates(
-        lexicon, find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32), allowed, Smoothing()
-    )
-    assert found.count.tolist()[0] == 1
-    assert found.tag[0, 0] == 2
+    places, groups = find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32)
+    found = list_candidates(lexicon, places, groups, allowed, Smoothing())
+    assert found.count[0] == 1 and found.tag[0, 0] == 2
     assert set(found.tag[1, : found.count[1]].tolist()) <= {1, 2}
     assert found.tag[2, 0] == 0
     assert found.p[:2].sum(axis=1) == pytest.approx(1.0)
@@ -214,15 +195,6 @@ def test_beginnings_and_ends_are_hashed_as_strings_of_their_own(seed):
 # Tags and templates
 
 
-def test_parts_of_tags():
-    tags = TagSet([("N", "N", "Case=Acc|Number=Sing"), ("N", "N", "Case=Acc|Number=Plur"), ("V", "V", "_")])
-    parts = [{unit for unit, _ in naive.units_of(tags, tag)} for tag in tags.tags]
-    assert len(parts[0] & parts[1]) == 2, "UPOS and XPOS are the same here, so they are one part; Case=Acc is another"
-    assert not parts[2] & (parts[0] | parts[1])
-    assert tags.n_units == 1 + len(set.union(*parts))
-    assert [len(part) for part in parts] == [4, 4, 1]
-
-
 def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_last():
     tags = TagSet([("N", "N", "Case=Acc"), ("N", "N", "Case=Nom"), ("V", "V", "_")])
     assert tags.allowed(("N", None, None)).tolist() == [0, 1]
@@ -231,47 +203,24 @@ def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_l
     assert tags.allowed(("X", "V", None)).tolist() == [0, 1, 2]
 
 
-def test_built_in_templates_compile():
-    for part, spec in load_templates().items():
-        attributes = WORD_ATTRIBUTES if part == "tagger" else ("lower", "shape", "upos", "tag", *WORD_ATTRIBUTES[3:15])
-        table = chain_templates(spec, part, attributes)
-        assert len(table.compiled.salt) == len(set(spec["templates"])) > 10
-
-
 @pytest.mark.parametrize(
-    ("text", "problem"),
+    ("part", "changes", "problem"),
     [
-        ("w.from", "'w.from': known attributes are form, lower, shape"),
-        ("w+3.form", "'w+3.form': offsets go from -2 to +2"),
-        ("p.form", "'p.form': known attributes are upos, pos, full, same"),
-        ("q.same", "'q.same': known attributes are upos, pos, full"),
-        ("p.same q.pos", "p.same is not for templates over two tags"),
-        ("h.pos", "'h.pos': the words of this part are w, p, q"),
-        ("p+1.pos", "'p+1.pos' in 'p+1.pos' is not of the form"),
-        ("", "an empty template"),
+        ("tagger", {"templates": ["w.from"]}, "'w.from': known attributes are form, lower, shape"),
+        ("tagger", {"templates": ["w+3.form"]}, "'w+3.form': offsets go from -2 to +2"),
+        ("tagger", {"templates": ["p.form"]}, "'p.form': known attributes are upos, pos, full, same"),
+        ("tagger", {"templates": ["q.same"]}, "'q.same': known attributes are upos, pos, full"),
+        ("tagger", {"templates": ["p.same q.pos"]}, "p.same is not for templates over two tags"),
+        ("tagger", {"templates": ["h.pos"]}, "'h.pos': the words of this part are w, p, q"),
+        ("lemmatizer", {"part": "tagger"}, "part is tagger, lemmatizer expected"),
+        ("lemmatizer", {"codes": []}, "no such key: codes"),
+        ("lemmatizer", {"templates": []}, "templates is no list of texts"),
+        ("lemmatizer", {"templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
+        ("lemmatizer", {"templates": ["w.form " * 100]}, "the longest of 700 characters"),
     ],
 )
-def test_wrong_templates_are_named(text, problem):
+def test_wrong_templates_are_named(part, changes, problem):
+    attributes = WORD_ATTRIBUTES if part == "tagger" else ("form",)
     with pytest.raises(ConfigError) as caught:
-        parse_template(text, grammar_of("tagger", WORD_ATTRIBUTES))
-    assert caught.value.key == "features.tagger"
-    assert problem in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("spec", "problem"),
-    [
-        ([], "the keys part, templates expected"),
-        ({"part": "tagger", "templates": ["w.form"]}, "part is tagger, lemmatizer expected"),
-        ({"part": "lemmatizer", "templates": ["w.form"], "codes": []}, "no such key: codes"),
-        ({"part": "lemmatizer", "templates": []}, "templates is no list of texts"),
-        ({"part": "lemmatizer", "templates": [3]}, "templates is no list of texts"),
-        ({"part": "lemmatizer", "templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
-        ({"part": "lemmatizer", "templates": ["w.form " * 100]}, "the longest of 700 characters"),
-    ],
-)
-def test_wrong_template_files_are_named(spec, problem):
-    with pytest.raises(ConfigError) as caught:
-        chain_templates(spec, "lemmatizer", ("form",))
-    assert caught.value.key == "features.lemmatizer"
-    assert problem in caught.value.message
+        chain_templates({"part": part, "templates": ["w.form"]} | changes, part, attributes)
+    assert caught.value.key == f"features.{part}" and problem in caught.value.message

@@ -10,7 +10,6 @@ import pytest
 from hard_texts import PATHOLOGICAL
 from restoring import restore
 
-import nonproj
 from nonproj.automata.compiled import compiled_starts, count_work
 from nonproj.cli.main import main
 from nonproj.confidence import evidence
@@ -20,13 +19,10 @@ from nonproj.dual.decoding import decode_trusted
 from nonproj.dual.options import DEFAULTS, UNLIMITED, SearchOptions
 from nonproj.dual.subgradient import CONTRACTION_WORK
 from nonproj.io import conll
-from nonproj.io.objects import from_words
 from nonproj.linear import hashing
-from nonproj.model.model import Model
 from nonproj.options.sections import DecodingConfig
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
-from nonproj.pipeline.parser import Parser
 from nonproj.text import addresses, layout, rules
 from nonproj.text.characters import characters
 from nonproj.text.formats import TextInput
@@ -111,22 +107,20 @@ def test_text_without_sentence_ends_is_cut(name):
         assert min(map(len, sentences[:-1])) >= limit // 2 or set(".。") & set(text)
 
 
-def test_only_running_text_is_cut(tmp_path, capsys):
-    words = "ord " * 300
-    (tmp_path / "in.txt").write_text(words, encoding="utf-8")
-    lengths = {}
-    for name, more in {"text": [], "text 9": ["--cut-words", "9"], "lines": [], "words": []}.items():
-        arguments = ["parse", str(GOLDEN), str(tmp_path / "in.txt"), f"--{name.split()[0]}", "-q", *more]
-        assert main([*arguments, "-o", str(tmp_path / "out"), "--search-limit", "1000"]) == 0
-        lengths[name] = max(map(len, conll.read(tmp_path / "out")))
-    assert lengths == {"text": 128, "text 9": 9, "lines": 300, "words": 300}
+def test_only_running_text_is_cut(tmp_path):
+    (tmp_path / "in.txt").write_text("ord " * 300, encoding="utf-8")
     rows = "".join(f"{i}\tord" + "\t_" * 8 + "\n" for i in range(1, 301))
     (tmp_path / "in.conllu").write_text(rows + "\n", encoding="utf-8")
-    assert main(["parse", str(GOLDEN), str(tmp_path / "in.conllu"), "-o", str(tmp_path / "out"), "-q"]) == 0
-    assert [len(sentence) for sentence in conll.read(tmp_path / "out")] == [300]
-    assert max(map(len, nonproj.load(GOLDEN, cut_words=7).segment(words))) == 7
-    assert main(["parse", str(GOLDEN), str(tmp_path / "in.txt"), "--text", "--cut-words", "1"]) == 2
-    assert "decoding.cut_words: 1 is invalid" in capsys.readouterr().err
+    for most, *words in (
+        (128, "in.txt", "--text"),
+        (9, "in.txt", "--text", "--cut-words", "9"),
+        (300, "in.txt", "--lines"),
+        (300, "in.txt", "--words"),
+        (300, "in.conllu"),
+    ):
+        arguments = [str(tmp_path / words[0]), *words[1:], "-o", str(tmp_path / "out"), "--search-limit", "1000", "-q"]
+        assert main(["parse", str(GOLDEN), *arguments]) == 0
+        assert max(map(len, conll.read(tmp_path / "out"))) == most
 
 
 # -- decoding ----------------------------------------------------------------------------------------------------------
@@ -213,9 +207,3 @@ def test_the_evidence_of_equal_words_is_limited():
         assert wanted[first:].all()  # those of least loss
         costs = count_work(parts.arcs, compiled_starts(parts))
         assert (costs + costs[heads])[wanted].sum() <= evidence.WORK_PER_WORD * (n + 1)
-
-
-def test_a_long_sentence_is_not_cut_by_the_parser():
-    sentence = from_words(["ord"] * 238)
-    parse = Parser(Model.load(GOLDEN)).parse(sentence)
-    assert len(parse.decoded.heads) == 238

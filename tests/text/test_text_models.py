@@ -10,13 +10,15 @@ from dataclasses import replace
 import naive_text as naive
 import numpy as np
 import pytest
+from hard_texts import treebank
 from instances import seeds
-from naive_network import in_training
+from naive_network import check_gradients, in_training
 from toy import raw_treebank
 
 from nonproj.errors import ModelError
 from nonproj.io import conll
 from nonproj.linear.logistic import LogisticOptions, fit
+from nonproj.linear.state import load
 from nonproj.networks.context import ContextWeights
 from nonproj.networks.hyperparameters import SENTENCES
 from nonproj.networks.training import Dropout
@@ -34,7 +36,6 @@ from nonproj.text.sentence_network_learning import (
     EndExamples,
     TrainableSentenceNetwork,
     joined,
-    learn_sentence_network,
     network_examples,
 )
 from nonproj.text.sentences import SentenceModel, score_ends
@@ -82,24 +83,20 @@ def test_layout_and_decisions_equal_the_twin(seed):
     usage = Usage(*(table.integers(0, most, 1 << 6).astype(np.uint8) for most in (26, 37, 37)))
     usage.tag[::2] = 0
     weights = (weights * 0.1).astype(np.float32)  # so that no beginning is improbable
-    scores = score_ends(TokenTable(*token_table(layout, start, end)), SentenceModel(usage, weights, 0.25), 0.15)
-    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15)
-    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-    network = random_network(seed)
-    scores = score_ends(
-        TokenTable(*token_table(layout, start, end)), SentenceModel(usage, weights, 0.25, network), 0.15
-    )
-    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network)
-    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-
-    closed = {t for t in range(len(tokens)) if chance.random() < 0.3}
-    for t in closed:
-        layout.decided[tokens[t][1] - 1] = SENTENCE_GOES_ON
-    table = TokenTable(*token_table(layout, start, end))
-    scores = score_ends(table, SentenceModel(usage, weights, 0.25, network), 0.15)
-    expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, network, closed)
-    assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
-    assert not any(scores[t] > 0 and pairs[t][1] != PARAGRAPH for t in closed)
+    network, some = random_network(seed), {t for t in range(len(tokens)) if chance.random() < 0.3}
+    plain = SentenceModel(usage, weights, 0.25)
+    for model, own, closed in (
+        (plain, None, ()),
+        (plain._replace(network=network), network, ()),
+        (plain._replace(network=network), network, some),
+    ):
+        for t in closed:
+            layout.decided[tokens[t][1] - 1] = SENTENCE_GOES_ON
+        table = TokenTable(*token_table(layout, start, end))
+        scores = score_ends(table, model, 0.15)
+        expected = naive.score_ends(pairs, *twin_of(usage), weights, 0.25, 0.15, own, closed)
+        assert scores.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert not any(scores[t] > 0 and pairs[t][1] != PARAGRAPH for t in some)
 
 
 def random_network(seed: int) -> SentenceNetwork:
@@ -138,7 +135,7 @@ def test_a_chunk_says_nothing_of_its_own_tokens():
 
 
 @pytest.mark.parametrize("seed", seeds(10))
-def test_improbable_beginnings_are_given_up(seed, monkeypatch):
+def test_improbable_beginnings_are_given_up(seed):
     """There are never more beginnings than can be probable, and a certain end leaves one."""
     random = np.random.default_rng(seed)
     layout = lay_out('a b c ( d " e f ) . ' * 300)
@@ -174,11 +171,7 @@ def test_training_equals_the_twin(first):
 
 
 def test_capitalization_is_counted():
-    sentences = [
-        [SurfaceToken("En", True), SurfaceToken("hund", True)],
-        [SurfaceToken("Hund", True), SurfaceToken("En", True)],
-    ]
-    raw = raw_text([sentences])
+    raw = raw_text(paragraphs("En hund\nHund En"))
     layout = lay_out(raw.text)
     start, end = spans(layout, raw.token_ends)
     counts = letter_case(TokenTable(*token_table(layout, start, end)), raw.sentence_ends[end - 1], 1 << 10)
@@ -320,15 +313,7 @@ def test_the_gradient_of_the_network_is_that_of_its_loss(seed, monkeypatch):
 
     tables = [table.astype(float) for table in (learner.layers.rows.table, *learner.dense)]
     assert found.loss == pytest.approx(value(*tables), rel=1e-4)
-    random = np.random.default_rng(seed)
-    for table, gradient in zip(tables, [of_rows, *found.dense], strict=True):
-        used = np.argwhere(gradient) if gradient.any() else []
-        for place in map(tuple, random.permutation(used)[:10]):
-            sides = []
-            for change in (1e-5, -2e-5, 1e-5):
-                table[place] += change
-                sides.append(value(*tables))
-            assert gradient[place] == pytest.approx((sides[1] - sides[0]) / 2e-5, rel=1e-2, abs=1e-3)
+    check_gradients(value, tables, [of_rows, *found.dense], np.random.default_rng(seed), 4)
 
 
 @pytest.mark.parametrize("lines", [False, True])
@@ -358,20 +343,8 @@ def test_the_network_learns_from_the_places_of_the_linear_model(seed, lines):
         begin = t + 1 if pair[1] == PARAGRAPH or ends[t] and not missed[t] else begin
 
 
-def test_a_small_treebank_is_learnt_in_more_epochs(monkeypatch):
-    monkeypatch.setattr(sentence_network_learning, "BITS", 8)
-    seen, learner = [], draw_learner(0)[0]
-    assert learner.layers.rows.rate == SENTENCES.row_rate and (learner.layers.rows.squares == 1e-4).all()
-    learn_sentence_network(
-        learner.examples, 3, np.random.default_rng(0), lambda steps, name: seen.append(name) or steps
-    )
-    assert seen == [f"network of sentences {number}" for number in range(1, 3 * 10 + 1)]
-
-
 def test_a_segmenter_keeps_its_network():
-    lines = "1\tDet\t_\tPRON\t_\t_\t2\tx\t_\t_\n2\tregner\t_\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No\n"
-    lines += "3\t.\t_\tPUNCT\t_\t_\t2\tx\t_\t_\n\n"
-    sentences = list(conll.read(io.StringIO(lines * 20)))
+    sentences = list(conll.read(io.StringIO(treebank(["Det regner +."] * 20))))
     without, with_network = (Segmenter.fit(sentences, SegmenterConfig(network_share=share)) for share in (0.0, 0.25))
     assert not any(name.startswith("network") for name in without.state()[1])
     meta, arrays = with_network.state()
@@ -379,14 +352,10 @@ def test_a_segmenter_keeps_its_network():
     text = "Det regner. Det regner. Regner det"
     assert [s.forms for s in again.segment(text)] == [s.forms for s in with_network.segment(text)]
     assert len(again.segment("Det regner. Det regner.")) == 2
-    for name, value in {
-        "network_rows": np.zeros((100, 16), np.float32),
-        "network_output": np.zeros(5, np.float32),
-        "network_states": np.full_like(arrays["network_states"], np.nan),
-        "context_output": arrays["context_output"][:, :-2],
-    }.items():
-        with pytest.raises(ModelError, match="network"):
-            Segmenter.from_state(meta, arrays | {name: value})
+    wrong = [{name: arrays[name][..., :-2]} for name in ("network_rows", "network_output", "context_output")]
+    for changed in (*wrong, {"network_states": np.full_like(arrays["network_states"], np.nan)}):
+        with pytest.raises(ModelError, match="network|context"):
+            load(Segmenter, (meta, arrays | changed))
 
 
 def test_segmenters_with_other_templates_are_refused():

@@ -9,28 +9,22 @@ import pytest
 from hard_texts import NASTY
 from restoring import restore
 
+from nonproj.evaluation.alignment import align
 from nonproj.io import conll
 from nonproj.options.sections import SegmenterConfig
-from nonproj.text.corpus import paragraphs, raw_text, surface
+from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
 from nonproj.text.segmenter import Segmenter
 
 
 def figures(gold, found) -> list[float]:
     """F1 of tokens, words and sentences, by characters."""
-    values = []
-    for sentences in (gold, found):
-        tokens, words, spans, position = set(), set(), set(), 0
-        for sentence in sentences:
-            begin = position
-            for token in surface(sentence):
-                place = (position, position + len(token.form.replace(" ", "")))
-                tokens.add(place)
-                words |= {(place, word.lower()) for word in token.words or (token.form,)}
-                position = place[1]
-            spans.add((begin, position))
-        values.append((tokens, words, spans))
-    return [200 * len(a & b) / (len(a) + len(b)) for a, b in zip(*values, strict=True)]
+    theirs, ours, pairs = align(gold, found)
+    tokens = [set(zip(each.start, each.end, strict=True)) for each in (theirs, ours)]
+    of_words = 200 * len(pairs) / (len(theirs.forms) + len(ours.forms))
+    sentences = [set(theirs.spans), set(ours.spans)]
+    of_tokens, of_sentences = (200 * len(a & b) / (len(a) + len(b)) for a, b in (tokens, sentences))
+    return [of_tokens, of_words, of_sentences]
 
 
 CODES = """

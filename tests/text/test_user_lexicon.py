@@ -143,14 +143,12 @@ def test_an_abbreviation_ends_no_sentence(segmenter):
     assert texts(segmenter.using(lexicon=may_end), text)[-2][-1] == "hus."
 
 
-def test_words_in_scripts_without_blanks_are_found_inside_others():
-    text = "我在长安大学"
-    assert [m[:3] for m in lexicon_of("长安大学", "长安").matches(text, lay_out(text))] == [(2, 6, True)]
-
-
-def test_addresses_stay_whole():
-    text = "see http://example.org/C++/a and C++"
-    assert [match[0] for match in lexicon_of("C++", "a").matches(text, lay_out(text))] == [33]
+@pytest.mark.parametrize(
+    ("text", "tokens", "spans"),
+    [("我在长安大学", ["长安大学", "长安"], [(2, 6)]), ("see a.org/C++/a and C++", ["C++", "a"], [(20, 23)])],
+)
+def test_scripts_without_blanks_and_addresses(text, tokens, spans):
+    assert [match[:2] for match in lexicon_of(*tokens).matches(text, lay_out(text))] == spans
 
 
 def test_rules_keep_their_tokens_beside_a_lexicon():
@@ -159,22 +157,16 @@ def test_rules_keep_their_tokens_beside_a_lexicon():
     assert texts(segmenter, "bl.a. C++-ting") == [["bl.a.", "C++", "-", "ting"]]
 
 
-def test_a_lexicon_is_stored_and_checked():
+@pytest.mark.parametrize(
+    "wrong",
+    [7, ["a"], ["a", "Yes"], ["a", "?", ["a"]], ["a", None, ["a"]], ["a\n", "Yes", ["a\n"]], ["a", "Yes", 3]]
+    + [["a", "Yes", ["a", 3]], ["a", "Yes", [*"abcdef"]]],
+)
+def test_a_lexicon_is_stored_and_checked(wrong):
     lexicon = lexicon_of("C++", "St. John's", dunno="do n't know")
     assert load(UserLexicon, lexicon.state()) == lexicon
-    for entries in (
-        [["a", "Yes"]],
-        [["a"]],
-        [7],
-        [["a", "?", ["a"]]],
-        [["a\n", "Yes", ["a\n"]]],
-        [["a", "Yes", 3]],
-        [["a", None, ["a"]]],
-        [["a", "Yes", ["a", 3]]],
-        [["a", "Yes", [*"abcdef"]]],
-    ):
-        with pytest.raises(ModelError, match="the lexicon cannot be used: "):
-            load(UserLexicon, ({"entries": entries}, {}))
+    with pytest.raises(ModelError, match="the lexicon cannot be used: "):
+        load(UserLexicon, ({"entries": [wrong]}, {}))
 
 
 def test_entries_of_another_lexicon_are_added():

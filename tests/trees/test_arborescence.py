@@ -1,4 +1,4 @@
-"""Maximum spanning arborescences against enumeration, and their invariants."""
+"""Maximum spanning arborescences and projective trees against enumeration, and their invariants."""
 
 from fractions import Fraction
 
@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from instances import seeds
 
-from nonproj.parts.arcs import arc_space_from_mask, full_arc_space
+from nonproj.parts.arcs import arc_space_from_mask
 from nonproj.trees.arborescence import maximum_arborescence, maximum_arborescence_sparse
+from nonproj.trees.projective import is_projective, maximum_projective_tree, maximum_projective_tree_sparse
+
+PROJECTIVE = pytest.mark.parametrize("projective", [False, True])
+DECODERS = {False: (maximum_arborescence, maximum_arborescence_sparse)}
+DECODERS[True] = maximum_projective_tree, maximum_projective_tree_sparse
 
 
 def draw(rng, n, kind):
@@ -24,33 +29,31 @@ def draw(rng, n, kind):
     return scores
 
 
-def solve_both(scores, single_root):
+def solve_both(scores, single_root, projective=False):
     """Return the heads by the dense and by the sparse algorithm, or None if there is no tree."""
-    arcs = arc_space_from_mask(scores > -np.inf)
+    arcs, (dense, sparse) = arc_space_from_mask(scores > -np.inf), DECODERS[projective]
     found = []
-    for decode in (
-        lambda: maximum_arborescence(scores, single_root),
-        lambda: maximum_arborescence_sparse(arcs, scores[arcs.head, arcs.modifier], single_root),
-    ):
+    for decode, arguments in ((dense, (scores,)), (sparse, (arcs, scores[arcs.head, arcs.modifier]))):
         try:
-            found.append(decode().tolist())
+            found.append(decode(*arguments, single_root).tolist())
         except ValueError as error:
-            assert "no tree" in str(error)
+            assert ("no projective tree" if projective else "no tree") in str(error)
             found.append(None)
     return found
 
 
+@PROJECTIVE
 @pytest.mark.parametrize("kind", ["continuous", "integer", "magnitudes", "absent"])
 @pytest.mark.parametrize("single_root", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
-def test_equals_enumeration(n, single_root, kind):
+def test_equals_enumeration(n, single_root, kind, projective):
     rng = np.random.default_rng(n)
-    trees = naive.all_trees(n, single_root)
+    trees = naive.tree_array(n, single_root, projective).tolist()
     for _ in range(20 if n == 5 else 60):
         scores = draw(rng, n, kind)
         table = scores.tolist()
         expected = max(sum(table[h][m] for m, h in enumerate(tree) if m) for tree in trees)
-        for heads in solve_both(scores, single_root):
+        for heads in solve_both(scores, single_root, projective):
             if heads is None:
                 assert expected == -np.inf
                 continue
@@ -58,17 +61,20 @@ def test_equals_enumeration(n, single_root, kind):
             assert naive.arc_score(heads, scores) == pytest.approx(expected, rel=1e-15, abs=1e-12)
 
 
+@PROJECTIVE
 @pytest.mark.parametrize("seed", seeds(40))
 @pytest.mark.parametrize("kind", ["continuous", "integer", "absent"])
-def test_dense_and_sparse_agree_on_longer_sentences(seed, kind):
+def test_dense_and_sparse_agree_on_longer_sentences(seed, kind, projective):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(6, 60))
     scores = draw(rng, n, kind)
+    np.fill_diagonal(scores[:, 1:], rng.standard_normal(n))  # 0 -> 1 -> 2 ... is a projective tree
     for single_root in (False, True):
-        dense, sparse = solve_both(scores, single_root)
+        dense, sparse = solve_both(scores, single_root, projective)
         assert naive.arc_score(dense, scores) == pytest.approx(naive.arc_score(sparse, scores), rel=1e-12)
         assert all(naive.is_tree(heads) for heads in (dense, sparse))
         assert not single_root or dense.count(0) == sparse.count(0) == 1
+        assert not projective or all(map(naive.is_projective, (dense, sparse)))
 
 
 @pytest.mark.parametrize("seed", seeds(20))
@@ -115,64 +121,33 @@ def test_large_root_scores_do_not_hide_small_differences(big):
             assert got == max(exact)
 
 
+@PROJECTIVE
 @pytest.mark.parametrize("seed", seeds(10))
-def test_a_constant_added_to_a_column_keeps_the_tree(seed):
+def test_a_constant_added_to_a_column_keeps_the_tree(seed, projective):
     rng = np.random.default_rng(seed)
     scores = draw(rng, 12, "continuous")
     shifted = scores + rng.normal(0.0, 10.0, 13)
     for single_root in (False, True):
-        assert solve_both(scores, single_root) == solve_both(shifted, single_root)
+        assert solve_both(scores, single_root, projective) == solve_both(shifted, single_root, projective)
 
 
-def test_nested_cycles_are_contracted_and_expanded():
-    # Words 1 and 2 make a cycle, which makes a cycle with word 3, and so on; root arcs are the worst.
-    n = 12
+@pytest.mark.parametrize("single_root", [False, True])
+def test_nested_cycles_are_contracted_and_expanded(single_root):
+    """Words 1 and 2 make a cycle, which makes a cycle with word 3, and so on; root arcs are the worst."""
+    n = 6
     scores = np.full((n + 1, n + 1), -np.inf)
     for m in range(2, n + 1):
         scores[m, m - 1] = 100.0 - m
         scores[1, m] = 200.0 - m
     scores[0, 1:] = -np.arange(1.0, n + 1)
-    for single_root in (False, True):
-        for heads in solve_both(scores, single_root):
-            assert naive.is_tree(heads)
-            assert naive.arc_score(heads, scores) == best_chain(scores, n, single_root)
-
-
-def best_chain(scores, n, single_root):
-    """Return the best score if every word's head is 0, 1 or its right neighbour, and that of word 1 is 0 or 2."""
-    best = -np.inf
-    # Words 1 .. k - 1 are headed by their right neighbours and k by the root; the others take their best heads.
-    for k in range(1, n + 1):
-        score = sum(scores[m + 1, m] for m in range(1, k)) + scores[0, k]
-        for m in range(k + 1, n + 1):
-            options = [scores[1, m], scores[m + 1, m] if m < n else -np.inf]
-            score += max(options if single_root else [*options, scores[0, m]])
-        best = max(best, score)
-    return best
+    for heads in solve_both(scores, single_root):
+        assert naive.is_tree(heads)
+        assert naive.arc_score(heads, scores) == naive.best_score(scores, single_root)
 
 
 def test_ties_are_broken_by_the_lowest_head():
     for heads in solve_both(np.zeros((6, 6)), False):
         assert heads == [-1, 0, 0, 0, 0, 0]
-
-
-def test_error_messages():
-    scores = np.full((3, 3), -np.inf)
-    with pytest.raises(ValueError, match="no tree spans the words"):
-        maximum_arborescence(scores)
-    scores[0] = 0.0
-    assert maximum_arborescence(scores).tolist() == [-1, 0, 0]
-    with pytest.raises(ValueError, match="no tree with a single root"):
-        maximum_arborescence(scores, single_root=True)
-    scores[1, 2] = np.nan
-    with pytest.raises(ValueError, match="not NaN or plus infinity"):
-        maximum_arborescence(scores)
-    with pytest.raises(ValueError, match=r"scores has shape \(2, 3\)"):
-        maximum_arborescence(np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="one score for each of 4 arcs"):
-        maximum_arborescence_sparse(full_arc_space(2), np.zeros(3))
-    with pytest.raises(ValueError, match="not NaN or plus infinity"):
-        maximum_arborescence_sparse(full_arc_space(2), [0.0, np.inf, 0.0, 0.0])
 
 
 def test_input_may_be_read_only_and_is_not_changed():
@@ -186,11 +161,37 @@ def test_input_may_be_read_only_and_is_not_changed():
 @pytest.mark.parametrize("n", [10, 30, 60])
 def test_equals_networkx(n):
     scores = draw(np.random.default_rng(n), n, "continuous")
-    graph = networkx.DiGraph()
-    for h in range(n + 1):
-        for m in range(1, n + 1):
-            if h != m:
-                graph.add_edge(h, m, weight=scores[h, m])
-    tree = networkx.maximum_spanning_arborescence(graph)
-    expected = sum(scores[h, m] for h, m in tree.edges)
+    graph = networkx.from_numpy_array(scores * (np.arange(n + 1) > 0), create_using=networkx.DiGraph)
+    expected = networkx.maximum_spanning_arborescence(graph).size("weight")
     assert naive.arc_score(maximum_arborescence(scores), scores) == pytest.approx(expected)
+
+
+# -- projective trees -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_which_trees_are_projective(n):
+    for tree in naive.all_trees(n):
+        assert is_projective(np.array(tree, np.int32)) == naive.is_projective(tree)
+
+
+@pytest.mark.parametrize("seed", seeds(20))
+def test_equals_the_arborescence_if_that_is_projective(seed):
+    rng = np.random.default_rng(seed)
+    n = 20
+    target = maximum_projective_tree(draw(rng, n, "continuous"), single_root=True)
+    scores = draw(rng, n, "continuous")
+    scores[target[1:], np.arange(1, n + 1)] += 20.0
+    for single_root in (False, True):
+        np.testing.assert_array_equal(maximum_projective_tree(scores, single_root), target)
+        np.testing.assert_array_equal(maximum_arborescence(scores, single_root), target)
+
+
+def test_mirrored_sentences_have_mirrored_trees():
+    # The root stays at the left, so only the arcs between words are mirrored.
+    n = 12
+    scores = draw(np.random.default_rng(3), n, "continuous")
+    mirror = np.r_[0, np.arange(n, 0, -1)]
+    heads = maximum_projective_tree(scores, single_root=True)
+    mirrored = maximum_projective_tree(scores[np.ix_(mirror, mirror)], single_root=True)
+    np.testing.assert_array_equal(mirror[mirrored[mirror][1:]], heads[1:])

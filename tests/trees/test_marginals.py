@@ -65,7 +65,7 @@ def test_equals_the_inverse_of_the_laplacian(n, single_root):
 
 
 @ROOTS
-@pytest.mark.parametrize("n", [1, 7, 40, 130])
+@pytest.mark.parametrize("n", [1, 7, 40, 100])
 def test_wide_marginals_equal_compiled_ones_and_none_is_lost(n, single_root):
     scores = draw(np.random.default_rng(n), n, 15.0, absent=0.3)
     p, log_partition = marginals(scores, single_root)
@@ -113,17 +113,6 @@ def test_huge_scores_concentrate_on_the_best_tree(single_root):
         heads = maximum_arborescence(scores, single_root)
         np.testing.assert_array_equal(p.argmax(axis=0)[1:], heads[1:])
         assert log_partition == pytest.approx(naive.arc_score(heads.tolist(), scores), rel=1e-12)
-
-
-def test_error_messages():
-    with pytest.raises(ValueError, match="not NaN or plus infinity"):
-        marginals(np.full((3, 3), np.nan))
-    with pytest.raises(ValueError, match="no tree spans the words"):
-        marginals(np.full((3, 3), -np.inf))
-    with pytest.raises(ValueError, match="no tree with a single root"):
-        marginals(np.array([[0.0, 0.0, 0.0], [-np.inf] * 3, [-np.inf] * 3]), single_root=True)
-    with pytest.raises(ValueError, match=r"scores has shape \(2, 3\)"):
-        marginals(np.zeros((2, 3)))
 
 
 WIDE = [

@@ -50,16 +50,15 @@ def check_frequencies(found, expected):
 @pytest.mark.parametrize("seed", range(6))
 def test_frequencies_are_the_probabilities(seed, single_root):
     scores = draw_scores(seed, 2 + seed % 3)
-    check_frequencies(
-        sample_trees(scores, 4000, single_root=single_root, seed=seed), probabilities(scores, single_root)
-    )
+    found = sample_trees(scores, 4000, single_root=single_root, seed=seed)
+    check_frequencies(found, probabilities(scores, single_root))
 
 
 @pytest.mark.parametrize("single_root", [False, True])
 def test_trees_drawn_word_by_word_have_the_same_probabilities(single_root, monkeypatch):
     monkeypatch.setattr(sampling, "_walk", lambda *_: False)
     scores = draw_scores(3, 3)
-    check_frequencies(sample_trees(scores, 1500, single_root=single_root), probabilities(scores, single_root))
+    check_frequencies(sample_trees(scores, 800, single_root=single_root), probabilities(scores, single_root))
 
 
 def test_words_that_like_each_other_do_not_walk_for_ever():
@@ -79,16 +78,11 @@ def test_long_sentences_have_their_marginals(single_root):
     assert not single_root or ((found == 0).sum(axis=1) == 1).all()
 
 
-def test_seeds_repeat_and_wrong_arguments_are_refused():
+def test_seeds_repeat():
     scores = np.zeros((4, 4))
     assert sample_trees(scores, 5, seed=3).tolist() == sample_trees(scores, 5, seed=3).tolist()
     assert sample_trees(scores, 5, seed=3).tolist() != sample_trees(scores, 5, seed=4).tolist()
     assert sample_trees(scores, 0).shape == (0, 3) and sample_trees(np.zeros((1, 1)), 2).tolist() == [[], []]
-    with pytest.raises(ValueError, match="count is -1; 0 or more is expected"):
-        sample_trees(scores, -1)
-    scores[:, 2] = -np.inf
-    with pytest.raises(ValueError, match="no tree"):
-        sample_trees(scores, 1)
 
 
 def test_batches_are_their_sentences():
@@ -103,12 +97,3 @@ def test_batches_are_their_sentences():
         assert found.shape == (3, 50, 4)
         for own, trees in zip(found, expected, strict=True):
             assert (own[:, : trees.shape[1]] == trees).all() and (own[:, trees.shape[1] :] == -1).all()
-
-
-def test_errors_name_the_sentence():
-    scores = np.zeros((2, 3, 3))
-    scores[1, :, 1] = -np.inf
-    with pytest.raises(ValueError, match="sentence 1: no tree spans the words"):
-        sample_trees(scores, 3)
-    with pytest.raises(ValueError, match="scores is complex"):
-        sample_trees(np.zeros((3, 3), complex), 3)
