@@ -178,7 +178,7 @@ def test_clients_that_are_gone_are_told_from_those_that_wait(leaves, monkeypatch
 def test_a_sentence_beyond_the_memory_of_a_worker_is_too_large():
     least = run("serve", str(GOLDEN), "--max-worker-memory", "1").stderr
     taken = int(re.search(r"takes (\d+)", least)[1])
-    limits = ["--max-worker-memory", str(taken + 100), "--max-words", "5000", "--timeout", "300"]
+    limits = ["--max-worker-memory", str(taken + 30), "--max-words", "5000", "--timeout", "300"]
     with serving(GOLDEN, *limits) as server:
         answer = post(f"{server.url}/process", data=DATA | {"data": nonsense(5000)}, timeout=300)
         assert answer.status_code == 413
