@@ -1,7 +1,5 @@
 """A headless browser for tests of pages; they are skipped, with a message, without Chromium and its driver."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shutil

@@ -1,7 +1,5 @@
 """A confidence classifier with random weights, for models whose treebank is too small to train one."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from nonproj.confidence.classifier import TREE_FEATURES, AdditiveModel, Classifier, ConfidenceModels

@@ -1,7 +1,5 @@
 """The command line in a separate process, and the processes of a group."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """A small model, and what every reader of models must refuse, and how."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Checks of distributions: what they import and declare, what they contain, and how they are installed."""
 
-from __future__ import annotations
-
 import ast
 import importlib.metadata
 import os

@@ -1,7 +1,5 @@
 """A tiny encoder, and options with which it learns a tiny language fast."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

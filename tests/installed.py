@@ -6,8 +6,6 @@ Parses a text by the model that comes with it, trains a small one, parses a file
 data files with those of the checkout.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

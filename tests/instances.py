@@ -1,7 +1,5 @@
 """Number of random instances in tests: all of them in `make test-all`, a part of them in `make test`."""
 
-from __future__ import annotations
-
 PART = 5
 
 _thorough = True

@@ -3,8 +3,6 @@
 A model is trained by the first test that asks for it, and kept in a folder of all processes of this run of the tests.
 """
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Callable
 from pathlib import Path

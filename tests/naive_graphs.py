@@ -1,7 +1,5 @@
 """Enhanced graphs from the definitions: reading through empty nodes, and candidate arcs by all pairs of nodes."""
 
-from __future__ import annotations
-
 import itertools
 
 from nonproj.types import Sentence

@@ -1,7 +1,5 @@
 """A naive twin: the scores that the layers behind an encoder give, from their definitions, one number after another."""
 
-from __future__ import annotations
-
 
 def hidden(x, weights, bias):
     """Return the leaky rectified product of a vector with a matrix, plus the bias."""

@@ -1,7 +1,5 @@
 """Parsing as an integer program, from the definition of its parts, solved by scipy."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels of a tree decided together, from the definition: all labellings are enumerated."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive_scoring

@@ -1,7 +1,5 @@
 """Naive twins of the model of multiword tokens: all analyses of a token, one by one, and their scores by definition."""
 
-from __future__ import annotations
-
 import functools
 import math
 import unicodedata

@@ -1,7 +1,5 @@
 """The network over arcs and labels from its definition: no prefix sums, no tables of sums, Python's numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

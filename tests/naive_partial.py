@@ -1,7 +1,5 @@
 """Naive twin of learning from partial trees: everything by enumeration of the trees that obey the given heads."""
 
-from __future__ import annotations
-
 import math
 
 import naive_trees

@@ -1,7 +1,5 @@
 """Contents of a picture, from its SVG alone, and which arcs of a tree cross, from the definition."""
 
-from __future__ import annotations
-
 import itertools
 import re
 import xml.etree.ElementTree as ElementTree

@@ -1,7 +1,5 @@
 """Features from the definitions: strings read off the columns, and places by Python's big integers."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import math

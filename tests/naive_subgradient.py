@@ -1,7 +1,5 @@
 """The subgradient method for two subproblems, from the paper: Koo et al. (2010), figures 1 and 2 and appendix A.1."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

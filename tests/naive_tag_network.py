@@ -1,7 +1,5 @@
 """The network that scores tags, from its definition: n-gram by n-gram and part by part."""
 
-from __future__ import annotations
-
 import math
 
 from naive_tagging import text_hash, units_of

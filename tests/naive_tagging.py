@@ -1,7 +1,5 @@
 """Tagging from the definitions: probabilities by counting, scores template by template, the best of all sequences."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Segmentation written from its definition: layout, features and decisions character by character, without arrays."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools

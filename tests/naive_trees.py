@@ -1,7 +1,5 @@
 """Trees and their parts from the definitions, in plain Python and by enumeration; for a few words only."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """A naive twin: windows of a long sentence, from their definition, piece by piece."""
 
-from __future__ import annotations
-
 
 def windows(lengths: list[int], limit: int) -> tuple[list[tuple[int, int]], list[int]]:
     """Return the first word of each window and that after its last, and the window that each word belongs to."""

@@ -1,7 +1,5 @@
 """Files for the tests of workers: a treebank, a model, and the output of one process for a file."""
 
-from __future__ import annotations
-
 import functools
 import shutil
 from collections.abc import Iterable, Iterator

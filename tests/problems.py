@@ -1,7 +1,5 @@
 """Random parsing problems, trees and features, and properties of every solution: shared by several test files."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive_automata

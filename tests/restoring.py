@@ -1,7 +1,5 @@
 """The inverse of segmentation: the text of sentences, from their lines alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The programs in data_scripts, imported as they see each other, and the files that pages and examples name."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import io

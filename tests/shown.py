@@ -1,7 +1,5 @@
 """Files for the tests of reports: gold trees, and the same with errors, certificates and confidence."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The kernels of a distribution: which of them Python calls, and for which argument types they are compiled."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """Results of single stages of a parser, for sentences whose tags are given."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small treebanks: a tiny language with crossing arcs that is learnt in a moment, and sentences of random words."""
 
-from __future__ import annotations
-
 import io
 import random
 

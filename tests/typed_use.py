@@ -3,8 +3,6 @@
 `assert_type` does nothing when a program runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import assert_type

@@ -1,7 +1,5 @@
 """A perceptron of random weights and a sentence that it learns from, with the scores of all parts by the twin."""
 
-from __future__ import annotations
-
 import naive_scoring as naive
 import numpy as np
 from problems import draw_arcs, draw_tree

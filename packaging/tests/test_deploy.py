@@ -1,7 +1,5 @@
 """The units for systemd."""
 
-from __future__ import annotations
-
 import configparser
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Packages of models go to an index, and from there to somebody who names them."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """The program that installs packages of models into an empty environment, with those of the golden model."""
 
-from __future__ import annotations
-
 import importlib
 import shutil
 import site

@@ -1,7 +1,5 @@
 """The program that makes the models of a release, with a treebank that is learnt in a moment."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

@@ -1,7 +1,5 @@
 """Runs cases of the attack."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from research.attack import campaign

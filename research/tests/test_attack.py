@@ -1,7 +1,5 @@
 """The fuzzing campaign: a minute of it, and checks that it would find errors."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

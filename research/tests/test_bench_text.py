@@ -1,7 +1,5 @@
 """The benchmark from raw text to trees: its input, arithmetic and table, with programs that know the answer."""
 
-from __future__ import annotations
-
 import re
 import sys
 

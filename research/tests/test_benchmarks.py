@@ -1,7 +1,5 @@
 """Benchmarks: stages are the parser's, arithmetic is right, and small runs end with all figures."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The page of non-projective arcs: figures of parsed files, and rows of other parsers that are kept."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

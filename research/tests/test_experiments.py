@@ -1,7 +1,5 @@
 """The papers' experiments on small data: they run, they resume, and their numbers obey the laws that they must."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

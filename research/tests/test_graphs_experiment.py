@@ -1,7 +1,5 @@
 """The page about enhanced graphs: gold trees and raw text, beside the baselines."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The page about pretrained encoders: trees by each way to decode, beside their definitions, and the tables."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import naive_trees

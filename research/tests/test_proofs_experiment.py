@@ -1,7 +1,5 @@
 """The experiment on proofs: every kind is confirmed, and the page has its table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Pages of results: each records its provenance and later changes."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

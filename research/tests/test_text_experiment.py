@@ -1,7 +1,5 @@
 """The table from raw text beside Stanza: measured once, resumed, and marked where it is of an earlier version."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import replace

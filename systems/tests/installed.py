@@ -5,8 +5,6 @@
 The first is nonproj itself, which is installed with each of the others.
 """
 
-from __future__ import annotations
-
 import sys
 from functools import partial
 from pathlib import Path

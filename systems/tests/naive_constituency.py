@@ -1,7 +1,5 @@
 """Phrase structure from the definitions: random trees, evalb's counts, grammars by enumeration."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from dataclasses import dataclass

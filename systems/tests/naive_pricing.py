@@ -1,7 +1,5 @@
 """Bounds and separation of price and cut, from their definitions."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

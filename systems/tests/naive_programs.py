@@ -1,8 +1,6 @@
 """Linear programs of parsing from their definitions, solved by scipy: all rows of the papers over named variables, and
 programs over all trees and all choices of the automata."""
 
-from __future__ import annotations
-
 import itertools
 
 import naive_dual

@@ -3,8 +3,6 @@
 A part is a triple: its solutions (values of its variables), their scores, and the numbers of its variables.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

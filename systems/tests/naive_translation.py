@@ -1,7 +1,5 @@
 """Phrase-based translation from the definitions, in plain Python: a twin of `nonproj_systems.translation`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter, defaultdict

@@ -1,8 +1,6 @@
 """Travelling salesman problems from the definitions: distances, 1-trees by enumeration, tours by dynamic programming
 and by integer programs with subtour rows, and the subtour bound over all rows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

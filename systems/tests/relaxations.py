@@ -1,7 +1,5 @@
 """Problems for the tests of relaxations: random parts, and sentences as a tree and head automata, all listed."""
 
-from __future__ import annotations
-
 import naive_dual
 import numpy as np
 from naive_trees import pairs_of

@@ -6,8 +6,6 @@
 Later versions must provide everything that is listed (`missing`); they may provide more.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import re

@@ -5,8 +5,6 @@ has changed since the last one.  Folders of earlier releases are never made agai
 package, load the model and parse the input to the same trees.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

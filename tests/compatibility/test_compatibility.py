@@ -1,7 +1,5 @@
 """Promises of docs/compatibility.md: models of earlier releases, and names and options that stay."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Components of a model: their protocol, cross-fitting, and a stranger's state."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import toy

@@ -1,7 +1,5 @@
 """Enhanced graphs: learnt by paths and templates, predicted for any tree, stored, and switched off."""
 
-from __future__ import annotations
-
 import json
 import logging
 import random

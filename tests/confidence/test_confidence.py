@@ -1,7 +1,5 @@
 """Confidence: cost without an arc, additive models, calibration; end to end on a real treebank."""
 
-from __future__ import annotations
-
 import naive_confidence
 import naive_trees
 import numpy as np

@@ -1,7 +1,5 @@
 """Confidence where users meet it: files, objects, the command line, calibration; and learnt from a real treebank."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

@@ -1,7 +1,5 @@
 """Boolean and integer arguments: numpy's scalars count as Python's, and anything else is one clear error."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """decode_scores: batches against single sentences, labels against enumeration, hard cases, and errors."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

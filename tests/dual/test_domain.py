@@ -1,7 +1,5 @@
 """The numeric domain: forbidden arcs, scales from 1e-30 to 1e30, and refusals."""
 
-from __future__ import annotations
-
 import random
 
 import naive_domain

@@ -1,7 +1,5 @@
 """The report that tests in a browser look at."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

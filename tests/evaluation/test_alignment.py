@@ -1,7 +1,5 @@
 """Words of a parsed text against those of the gold standard: as the official evaluation aligns them."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

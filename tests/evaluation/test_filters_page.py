@@ -1,7 +1,5 @@
 """Filters of the page of ``nonproj show``, odd files and courses of dual decomposition, in a real browser."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

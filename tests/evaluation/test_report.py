@@ -1,7 +1,5 @@
 """``nonproj show``: the data of the page, its figures, single trees, drawings in the terminal, and errors."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

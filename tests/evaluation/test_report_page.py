@@ -1,7 +1,5 @@
 """The page of ``nonproj show`` in a real browser; skipped where Chromium and its driver are not installed."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import random

@@ -1,7 +1,5 @@
 """Input that does not fit a model, and input that is masked, is reported; other files of the language are not."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter

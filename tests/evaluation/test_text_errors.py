@@ -1,7 +1,5 @@
 """Errors of parsed text by kind: against their definitions and the official evaluation, and the command."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The scores of the CoNLL 2018 shared task against its own program, and our output against the validator."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -4,8 +4,6 @@ The model is kept, so that a change in what a model file means cannot go unnotic
 another order of templates or attributes, another scale of weights.  Make it again only when such a change is intended.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import random

@@ -1,7 +1,5 @@
 """Constraints on trees: reading them, satisfying them, and finding the best tree that does."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

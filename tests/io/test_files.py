@@ -1,7 +1,5 @@
 """Files that are written: whole or not at all, under names that nobody can guess, with the mode that they had."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

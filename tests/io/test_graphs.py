@@ -1,7 +1,5 @@
 """Enhanced graphs in files: read, written, connected, refused in one line."""
 
-from __future__ import annotations
-
 import io
 import random
 import warnings

@@ -1,7 +1,5 @@
 """CoNLL-U Plus and CoNLL-2009: the ten columns are found, and everything else is kept."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

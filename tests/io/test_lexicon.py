@@ -1,7 +1,5 @@
 """Files of a user's lexicon: three formats, and lines that are wrong."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

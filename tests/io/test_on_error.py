@@ -1,7 +1,5 @@
 """Broken input: ``--on-error stop`` and ``skip``; and empty input."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

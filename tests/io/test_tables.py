@@ -1,7 +1,5 @@
 """Sentences as lines of JSON, Parquet files and data frames."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Forged checkpoints: training resumes from them as from its own, or refuses them in one line."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 

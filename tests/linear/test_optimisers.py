@@ -1,7 +1,5 @@
 """Optimisers: each step by its definition, in Python's numbers."""
 
-from __future__ import annotations
-
 import logging
 import math
 

@@ -1,7 +1,5 @@
 """The record of treebank and test results in a model, and its card."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The container of all models: written models can be read, and anything else is refused in one line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

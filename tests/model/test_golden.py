@@ -1,7 +1,5 @@
 """A stored model file: its results, to the last digit of its scores, must not change unnoticed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

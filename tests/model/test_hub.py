@@ -1,7 +1,5 @@
 """Models on the Hub: the client is the real one, and the Hub a server with its headers."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

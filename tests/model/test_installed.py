@@ -1,7 +1,5 @@
 """Models installed as packages: wheels that pip installs, and what the name of a model means."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import subprocess

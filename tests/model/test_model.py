@@ -1,7 +1,5 @@
 """The model file: round trips, memory mapping, replacement, and errors."""
 
-from __future__ import annotations
-
 import errno
 import os
 import time

@@ -1,7 +1,5 @@
 """Forged and damaged model files: a ModelError, or harmless, and never much memory."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """Rounding of weights: by the definition, nothing else changes, and models compress."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

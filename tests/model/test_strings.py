@@ -1,7 +1,5 @@
 """The strings in models: those allowed in a file, and that training writes no others."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 

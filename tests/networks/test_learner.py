@@ -1,7 +1,5 @@
 """The learner of networks: steps, learning rates and means, on a network whose gradient is constant."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The forward and backward pass that all networks share, against their naive twin and finite differences."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

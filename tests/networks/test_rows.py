@@ -1,7 +1,5 @@
 """Sums of sparse rows, their gradients, and steps of AdaGrad on rows, in Python's numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

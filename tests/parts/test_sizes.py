@@ -1,7 +1,5 @@
 """Sentences too large to be numbered or held are refused in one line, before memory is asked for."""
 
-from __future__ import annotations
-
 import io
 import tracemalloc
 from pathlib import Path

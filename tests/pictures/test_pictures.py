@@ -1,7 +1,5 @@
 """Pictures of trees: laws of their geometry, read from the SVG itself, and the other formats."""
 
-from __future__ import annotations
-
 import ast
 import io
 import itertools

@@ -1,7 +1,5 @@
 """Models with a pretrained encoder: files, batches, processes, exactness, and what they refuse."""
 
-from __future__ import annotations
-
 import random
 import sys
 from dataclasses import replace

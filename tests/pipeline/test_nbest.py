@@ -1,7 +1,5 @@
 """Several trees for each sentence: from files, from Python, by workers, and refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

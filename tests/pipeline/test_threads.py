@@ -1,7 +1,5 @@
 """Threads that share a parser: the bytes of one thread, and nothing shared that parsing changes."""
 
-from __future__ import annotations
-
 import copy
 import operator
 import pickle

@@ -1,7 +1,5 @@
 """Words, sentences and documents as objects: arcs between words, sequences, JSON, CoNLL-U, streams of pairs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rules of the code base that no linter has: directions of imports, borrowed names, complexity, kernels."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import json

@@ -1,7 +1,5 @@
 """ARCHITECTURE.md against the code: its table of packages, and every module, option and file that it names."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from pathlib import Path

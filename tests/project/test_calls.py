@@ -1,7 +1,5 @@
 """Number of Python functions that a short text passes through."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

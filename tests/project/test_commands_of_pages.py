@@ -1,7 +1,5 @@
 """The commands on pages of the documentation, run in their order, in a folder with the files that they name."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import os

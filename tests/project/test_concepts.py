@@ -1,7 +1,5 @@
 """Concepts that exist once: whoever writes a second one is told where the first one is."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

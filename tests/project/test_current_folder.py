@@ -1,7 +1,5 @@
 """No library finds settings in the current folder of a command, which may be that of a stranger's data."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The README and the documentation, checked against the program."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The examples, which must keep up with the program."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import importlib.util

@@ -1,7 +1,5 @@
 """No Python that we start imports from the current folder, which may be that of a stranger's data."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

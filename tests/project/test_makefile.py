@@ -1,7 +1,5 @@
 """The Makefile, as far as it can be tested without set-up: planned commands and refusals."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

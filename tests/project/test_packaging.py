@@ -1,7 +1,5 @@
 """Installed files, the names that importing the package provides, and messages for missing packages."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import re

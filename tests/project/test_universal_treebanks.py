@@ -1,7 +1,5 @@
 """Treebanks of Universal Dependencies by the name of a language, as from their server; and many treebanks in one."""
 
-from __future__ import annotations
-
 import functools
 import http.server
 import pathlib

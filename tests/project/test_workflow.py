@@ -1,7 +1,5 @@
 """The workflows, which run elsewhere: the files they name exist, and they are complete."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import re

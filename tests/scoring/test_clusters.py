@@ -1,7 +1,5 @@
 """Word clusters: their file, their attributes, their templates, and models that have them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pathlib

@@ -1,7 +1,5 @@
 """Sentences in a batch have the same scores and labels as separately."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from problems import draw_arcs_of_words

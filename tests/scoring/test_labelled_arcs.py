@@ -1,7 +1,5 @@
 """Labels scored with the arcs: scores, updates and trees against enumeration over trees and labels."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections import defaultdict

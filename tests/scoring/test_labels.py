@@ -1,7 +1,5 @@
 """Labels of a tree's arcs, alone and in pairs: neighbours, codes, scores, updates, the dynamic programme, models."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -1,7 +1,5 @@
 """The network over arcs and labels: scores, gradients and steps against their definitions, and the parser with it."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Vectors of words by their pieces: the definition, the folder that they are read from, and models that have them."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Word vectors: files in word2vec's text format, and the rows that networks learn for words that the treebank lacks."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tags and lemmas of whole sentences: edit scripts, filled and kept values, states, and jackknifing."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

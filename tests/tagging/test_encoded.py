@@ -1,7 +1,5 @@
 """Tags by a pretrained encoder: scores as defined, files, batches, and what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 

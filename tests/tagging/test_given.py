@@ -1,7 +1,5 @@
 """Tags and lemmas that a user's lexicon gives: against enumeration of all sequences that it allows."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import random

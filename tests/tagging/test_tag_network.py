@@ -1,7 +1,5 @@
 """The tagger's network: scores and gradients against their definitions, its rows, and its use in the tagger."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import naive_tag_network as naive

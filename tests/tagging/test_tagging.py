@@ -1,7 +1,5 @@
 """The tagger's model against its definition: lexicon, scores, pruning, the best sequence and the update."""
 
-from __future__ import annotations
-
 import naive_tagging as naive
 import numpy as np
 import pytest

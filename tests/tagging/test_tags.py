@@ -1,7 +1,5 @@
 """Tags in the pipeline: predicted where they are missing, for parsing and for training."""
 
-from __future__ import annotations
-
 import io
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Doubtful sentences, decided by their trees: against enumeration of all sequences, and from text to trees."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Work that grows no faster than the text, on texts without blanks, without sentence ends and of equal words."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

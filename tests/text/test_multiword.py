@@ -1,7 +1,5 @@
 """Words inside tokens: the model against its twin, what is learnt, and texts of all scripts."""
 
-from __future__ import annotations
-
 import random
 from itertools import combinations_with_replacement
 

@@ -2,8 +2,6 @@
 of what is rare in treebanks.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Plain text to CoNLL-U: every character can be restored, the format is valid, and pieces do not matter."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

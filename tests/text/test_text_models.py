@@ -1,7 +1,5 @@
 """The linear models of segmentation against their twin, and their handling of addresses and multiword tokens."""
 
-from __future__ import annotations
-
 import io
 import math
 import random

@@ -1,7 +1,5 @@
 """Segmentation of real raw text against the treebank."""
 
-from __future__ import annotations
-
 import io
 import itertools
 

@@ -1,7 +1,5 @@
 """Words of several units: words that contain blanks, and text without blanks."""
 
-from __future__ import annotations
-
 import functools
 import io
 import random

@@ -1,7 +1,5 @@
 """A user's lexicon in plain text: strings that are one token, tokens that are several words, and abbreviations."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

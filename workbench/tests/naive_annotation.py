@@ -1,7 +1,5 @@
 """Edits of sentences from their definition: words are objects that refer to one another, numbered when written."""
 
-from __future__ import annotations
-
 SPACES = ("SpaceAfter", "SpacesAfter")
 DECISIONS = ("Head", "NotHead", "Deprel")
 ROOT = "0"

@@ -1,7 +1,5 @@
 """Variation nuclei, from the definition, without any index."""
 
-from __future__ import annotations
-
 
 def with_borders(forms):
     """The words of a sentence between two borders."""

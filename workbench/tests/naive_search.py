@@ -4,8 +4,6 @@ A sentence is a list of ten columns for each word, and a tree a list of heads an
 Patterns are those of `nonproj_workbench.search.patterns`, told apart by the names of their types.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from typing import NamedTuple

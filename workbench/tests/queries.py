@@ -1,7 +1,5 @@
 """Random queries and sentences for the tests of search."""
 
-from __future__ import annotations
-
 import random
 
 FORMS, TAGS, LABELS = ("a", "b", "Ab", "ba"), ("NOUN", "VERB", "ADJ"), ("obj", "nsubj", "nsubj:pass")

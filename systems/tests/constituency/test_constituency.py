@@ -1,7 +1,5 @@
 """Grammars, forests and the tagger against their definitions, and their combination against the optimum."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Trained models of phrase structure: parsing, files of models, the command, the page, and a part of the real data."""
 
-from __future__ import annotations
-
 import math
 import random
 import sys

@@ -1,7 +1,5 @@
 """Bracketed trees: reading, writing, heads, the split, and scores by the conventions of evalb."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

@@ -1,7 +1,5 @@
 """Fuzzing of the models of the systems: a few cases of each lane, and their findings."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models of the systems as files: written models can be read, and anything else is refused in one line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from containers import NONSENSE, check_nesting, check_nonsense, check_other_formats, refused

@@ -1,7 +1,5 @@
 """Installed files of the systems, their dependencies, and the start of their program."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """After ``nonproj compile``, the systems compile nothing."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Problems without solutions, and limits of time: each run ends with the corresponding status."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Travelling salesman problems: kernels equal their twins, bounds lie below all tours, tours are proven optimal."""
 
-from __future__ import annotations
-
 import naive_tsp
 import numpy as np
 import pytest

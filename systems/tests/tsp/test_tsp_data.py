@@ -1,7 +1,5 @@
 """Fetching TSPLIB95, and the experiment on it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

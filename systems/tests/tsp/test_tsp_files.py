@@ -1,7 +1,5 @@
 """Files of TSPLIB95, their errors, the command, the page, and the real instances."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

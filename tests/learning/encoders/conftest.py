@@ -1,7 +1,5 @@
 """Training of tiny encoders."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fine-tuning with partial trees: losses against enumeration, and a tiny encoder learns from some heads."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An encoder of a model, from which another one is fine-tuned."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from fine_tuning import SMALL

@@ -1,7 +1,5 @@
 """Fine-tuning: PyTorch computes what parsers compute, and a tiny encoder learns a tiny language."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Folders of Hugging Face: kinds of encoders, which differ in names only, and folders that are refused."""
 
-from __future__ import annotations
-
 import json
 
 import encoders

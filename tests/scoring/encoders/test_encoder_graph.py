@@ -1,7 +1,5 @@
 """Graphs of encoders, read by the package onnx."""
 
-from __future__ import annotations
-
 import itertools
 
 import encoders

@@ -1,7 +1,5 @@
 """Words to pieces, against the tokenizer itself; tokenizers that cannot be used."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

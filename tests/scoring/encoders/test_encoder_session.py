@@ -1,7 +1,5 @@
 """Vectors of words against the encoder's definition; windows; what they do not depend on; states and their faults."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import random

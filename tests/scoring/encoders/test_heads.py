@@ -1,7 +1,5 @@
 """The layers behind an encoder equal their naive twin; stranger's arrays are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from naive_heads import arc_score, label_score, part_score

@@ -1,7 +1,5 @@
 """Smaller vocabularies: which pieces are kept, and that kept words are cut as before."""
 
-from __future__ import annotations
-
 import json
 import random
 

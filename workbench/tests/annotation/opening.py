@@ -1,7 +1,5 @@
 """Sessions, clients and processes for tests of annotation."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

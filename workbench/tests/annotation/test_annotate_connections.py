@@ -1,7 +1,5 @@
 """Connections to ``nonproj annotate`` that are silent or slow."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import resource

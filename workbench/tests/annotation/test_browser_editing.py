@@ -1,7 +1,5 @@
 """Annotation in a real browser, with real clicks, keys and drags; skipped without Chromium and its driver."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The walk-through of the documentation: its commands are run, and its keys pressed in a real browser."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

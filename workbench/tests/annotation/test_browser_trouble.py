@@ -1,7 +1,5 @@
 """Trouble: two windows, a killed server, odd text, small windows, large sentences and files."""
 
-from __future__ import annotations
-
 import random
 import signal
 import time

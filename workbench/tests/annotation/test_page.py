@@ -1,7 +1,5 @@
 """The page as a text: what a browser is allowed to run, and rules for its scripts."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import importlib.resources

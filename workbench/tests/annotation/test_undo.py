@@ -1,7 +1,5 @@
 """Properties of sequences of edits: undo restores bytes, other sentences stay, decisions are kept."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

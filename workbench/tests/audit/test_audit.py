@@ -1,7 +1,5 @@
 """Evidence of errors in annotation: variation nuclei, ranking, marks and the validator's rules."""
 
-from __future__ import annotations
-
 import csv
 import io
 import operator

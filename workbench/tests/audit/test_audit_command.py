@@ -1,7 +1,5 @@
 """``nonproj audit``: from a treebank to the report, the table and the marked copies."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cross-fitting of whole models: who learns from what, and predictions that are put together again."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Exact differences of the best trees without and with an arc, compared with those of all trees."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from instances import seeds

@@ -1,7 +1,5 @@
 """Predictions of a model for annotated sentences, and their form between processes."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The attack on the workbench: a few cases of each lane, and checks that they would find errors."""
 
-from __future__ import annotations
-
 import re
 import resource
 import sys

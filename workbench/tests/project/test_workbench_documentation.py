@@ -1,7 +1,5 @@
 """The pages of the workbench, which must keep up with the program."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Installed files of the workbench, its dependencies, and how ``nonproj`` finds its commands."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import re

@@ -1,7 +1,5 @@
 """Search: matches against enumeration, regular expressions against `re`, errors and limits."""
 
-from __future__ import annotations
-
 import random
 import re
 import time

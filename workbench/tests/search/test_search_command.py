@@ -1,7 +1,5 @@
 """``nonproj search``: what it writes, for files of all kinds, and its errors."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
