@@ -4,9 +4,8 @@ Arcs are brackets with round corners: up from the head, across at the arc's leve
 exactly once if they cross in the tree, and not at all otherwise, because
 
 - an arc lies above all arcs that it covers, and at a different level than those it crosses;
-- the ends at a word are side by side: those of arcs to the left before those of arcs to the right, and
-the ends of
-higher arcs nearer to the middle.
+- the ends at a word are side by side: those of arcs to the left before those of arcs to the right, and those of higher
+  arcs nearer to the middle.
 """
 
 from __future__ import annotations
