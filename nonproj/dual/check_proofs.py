@@ -15,8 +15,7 @@ than that number, the tree is optimal.
 
 **What is taken on trust.**  That the scores are those that the model gives the words and tags under the options; model
 and words are named by their SHA-256.  That no better tree has an arc that was pruned, and that forbidden arcs were
-meant to be forbidden.  Where ``outside`` says ``"nothing"``, all
-arcs must be candidates.
+meant to be forbidden.  Where ``outside`` says ``"nothing"``, all arcs must be candidates.
 
 **How it is proved.**  Give the automaton of each word a share ``u`` of the score of each arc that leaves it and a share
 ``v`` of each arc that enters it, and an arborescence the rest of each arc's score.  Any tree is an arborescence and a

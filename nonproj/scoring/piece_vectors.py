@@ -34,7 +34,7 @@ PROJECTION: Arrays = {"projection": ("int32", "dimensions *")}
 PROJECTION_UNIT = 256
 
 _UNIT = 1.0 / 16.0
-"""Inverse of the root mean square of words' vectors, which are means of several pieces, so less than `DEVIATION`."""
+"""Factor of words' vectors, whose root mean square is less than `DEVIATION`, since they are means of several pieces."""
 
 _UNKNOWN = -30.0
 """The score of a character that no piece has, below those of all pieces."""
