@@ -5,21 +5,40 @@ import math
 import naive_trees
 import numpy as np
 import pytest
-from problems import (
-    ARC_GRANDPARENT,
-    HIGHER_ORDER,
-    KINDS,
-    draw_problem,
-)
+from problems import ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, draw_problem
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
 from nonproj.dual.decoding import branch_and_bound, dual_decomposition
-from nonproj.dual.options import DualOptions, SearchOptions
+from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions, check_options
+from nonproj.dual.problem import problem_of
 from nonproj.dual.search import _Search
-from nonproj.parts.space import tree_score
+from nonproj.dual.subgradient import AGREED
+from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.space import part_space, tree_score
 
-"""The first seed, for which HiGHS takes as long as for the next ones together."""
+
+@pytest.mark.parametrize("name", HIGHER_ORDER)
+def test_the_only_tree_is_agreed_on_at_once(name):
+    """The only arc into a word is also forced in the automata, regardless of its score there."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(1, 9))
+        heads = [-1] + [0] * n
+        order = 1 + rng.permutation(n)
+        for position in range(1, n):
+            heads[order[position]] = int(rng.choice([0, *order[:position]]))
+        mask = np.zeros((n + 1, n + 1), bool)
+        mask[heads[1:], range(1, n + 1)] = True
+        parts = part_space(arc_space_from_mask(mask), name)
+        scores = rng.normal(scale=100, size=len(parts))
+        options = check_options(DualOptions())
+        problem = problem_of(parts, scores, options)
+        found = problem.restricted_bound(np.ones(n, bool), problem.copies, options, -np.inf, UNLIMITED)
+        np.testing.assert_allclose(found.copies.reshape(3, n).sum(axis=0), scores[:n], atol=1e-9)
+        assert (found.descent.outcome, found.descent.iterations) == (AGREED, 1)
+        assert found.tree.tolist() == heads
+        assert found.descent.score == pytest.approx(best_score(parts, scores, [heads]), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)

@@ -6,6 +6,8 @@ import os
 import pathlib
 import random
 import re
+import subprocess
+import sys
 
 import conllu
 import numpy as np
@@ -352,3 +354,8 @@ def test_malformed_conllu_objects():
     tokens[-1]["head"] = 7
     with pytest.raises(DataError, match="<conllu>:2: HEAD is '7', a number from 0 to 1 expected"):
         from_conllu(tokens)
+
+
+def test_import_is_light():
+    code = "import sys, nonproj.io.conll; assert not {'numba', 'conllu', 'sklearn'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

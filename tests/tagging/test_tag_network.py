@@ -15,6 +15,7 @@ from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import load
 from nonproj.networks.context import ContextWeights
 from nonproj.networks.hyperparameters import TAGS
+from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
 from nonproj.options.sections import TaggerConfig
 from nonproj.scoring.vocabulary import ATTRIBUTES
@@ -157,6 +158,21 @@ def test_the_gradient_is_that_of_the_loss(seed):
     of_hidden = np.stack(np.split(of_alone, OFFSETS, axis=1))
     found = [np.concatenate([of_vectors[1:], of_vectors[:1]]), of_hidden, dense[0][0], *dense[1:]]
     check_gradients(value, [np.array(vectors), hidden, *tables], found, rng, 6)
+
+
+def test_steps_lower_the_loss_and_move_only_rows_of_the_words():
+    hyper, rng = replace(TAGS, lexical_dropout=0.0, row_dropout=0.0, unit_dropout=0.0), np.random.default_rng(0)
+    tags, form = draw_tags(np.random.default_rng(0), 6), np.array([0, 1, 2, 3, 4, 0, 1, 2])
+    corpus = TagCorpus(np.array([0, 3, 8]), form, form % 3)
+    learner = TrainableTagNetwork(FORMS, corpus, tags, rng, hyperparameters=hyper)
+    before, steps = learner.layers.rows.table.copy(), Learner(learner, [np.arange(2)] * 30, lambda _: rng)
+    losses = [steps.epoch(number)[0] for number in range(30)]
+    assert losses[-1] < 0.5 * losses[0]
+    used = np.unique(learner.forms.row)
+    assert not (learner.layers.rows.table[0] != before[0]).any()
+    moved = (learner.layers.rows.table != before).any(axis=1)
+    assert moved.any()
+    assert set(np.flatnonzero(moved)) <= set(used.tolist())
 
 
 def test_rare_forms_and_ngrams_have_no_row():
