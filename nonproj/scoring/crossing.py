@@ -23,7 +23,7 @@ from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import Float64s, Int64s, PartRows
 
 FREE = 2.5
-"""Negative logarithm of a probability, 8 %; arcs that are crossed at least as often cost nothing."""
+"""Negative logarithm of a probability, 8 %: an arc that is at least as likely to be crossed costs nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class CrossingScorer(Fitted):
     weights : ndarray, int16
         The weight table, whose size is a power of two.
     scale : float
-        Factor of their sums.
+        Factor of the sums of weights.
     unit : float
         Cost of an arc that is crossed with a probability of ``exp(-FREE - 1)``.
     """
@@ -75,6 +75,6 @@ def crossing_places(
 
 
 def sums_of(listed: Places, weights: np.ndarray) -> Float64s:
-    """Return the sum of the weights at the places of each arc, float64[A]; an arc may have none."""
+    """Return the sum of the weights at the places of each arc, float64[A]; 0 without places."""
     arc = np.repeat(np.arange(len(listed.start) - 1), np.diff(listed.start))
     return np.bincount(arc, weights[listed.places], len(listed.start) - 1).astype(np.float64)

@@ -33,7 +33,7 @@ LONGEST = 4
 """Maximum number of steps of a path."""
 
 NEAREST = 16
-"""Children of a node that count on each side of a word: the time of a sentence is linear in its length."""
+"""Maximum number of a node's children considered on each side of a word, which makes time linear in length."""
 
 MARKERS = ("case", "mark", "cc")
 """Labels of words whose lemmas may be in labels of enhanced arcs."""

@@ -81,8 +81,8 @@ class Places(NamedTuple):
 _NO_FIRSTS = np.empty((0, 0, 0), np.int32)
 
 BLOCK = 64
-"""Parts whose places are written before any is read: to read a place right after it is written stalls the processor,
-and the places of a whole sentence do not fit into the first-level cache."""
+"""Number of parts whose places are written before any is read: reading a place right after writing it stalls the
+processor, and the places of a whole sentence do not fit into the first-level cache."""
 
 
 def hash_tokens(tokens: Tokens | JoinedTokens, table: TemplateTable, n_weights: int) -> WordHashes:
@@ -115,7 +115,7 @@ def _hash_tokens(
     coefficient: Uint64s,
     shares: Uint32s,
 ) -> None:
-    """Fill ``shares[slot, node, template]``, some nodes at a time, those of STARTs and ENDs last."""
+    """Fill ``shares[slot, node, template]``, `BLOCK` nodes at a time, then STARTs and ENDs."""
     n_slots, n_nodes, n_templates = shares.shape
     columns, sums = np.empty((atoms.shape[1], atoms.shape[0]), np.uint32), np.empty(BLOCK, np.uint32)
     for row in range(atoms.shape[0]):
@@ -150,7 +150,7 @@ def _add_shares(coefficient: np.uint64, column: Uint32s, sums: Uint32s) -> None:
 
 @kernel
 def _find_firsts(atoms: Int32s, first: Int32s, end: Int32s, columns: Int32s) -> Int32s:
-    """Return ``firsts[i, low]``: words, then the end of the sentence."""
+    """Return the array ``firsts`` of `SetTemplates`; each list ends with the end of its sentence."""
     n_nodes = atoms.shape[0] - 2 * PADDING
     firsts = np.empty((columns.shape[0], n_nodes, _count_distinct(atoms, first, end, columns) + 1), np.int32)
     for i in range(columns.shape[0]):

@@ -9,7 +9,7 @@ the labeler adds scores of its own, whose features see all of it.
 
 An arc needs only the lines of those labels that were seen with the tags of its words and its direction in training, and
 all lines if none was.  `nonproj.learning.label_numbers` numbers labels so that such labels share lines.  A label that
-was seen only on roots, or never on them, keeps to these arcs: see `forbid_misplaced`.
+was seen only on roots, or never on them, is forbidden elsewhere: see `forbid_misplaced`.
 """
 
 from __future__ import annotations

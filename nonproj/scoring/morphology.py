@@ -1,9 +1,9 @@
 """The morphological features that are most informative about syntax: the attribute ``morph``.
 
 FEATS of a treebank mixes features that decide how a word is attached, such as case, with features of its meaning, such
-as animacy.  All of them together are too many strings to learn from.  So ``morph`` is the tag with those features that
-inform most about the label of a word of this tag: those whose mutual information with the label, given the tag, is
-large for each of their occurrences.
+as animacy.  All of them together are too many strings to learn from.  So ``morph`` is the tag with the features that
+inform most about the label of a word of this tag: their mutual information with the label, given the tag, is large per
+occurrence.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from math import log
 from nonproj.types import Sentence
 
 MINIMUM = 0.25
-"""Minimum mutual information of a feature and the label, given the tag, for each word with the feature, in nats."""
+"""Minimum mutual information of a feature and the label, given the tag, per word with the feature, in nats."""
 
 TOTAL = 0.001
-"""Minimum mutual information for each word of the treebank, in nats: rare features look informative by chance."""
+"""Minimum mutual information per word of the treebank, in nats: rare features look informative by chance."""
 
 
 def informative(sentences: Iterable[Sentence], coarse: bool = False) -> frozenset[str]:

@@ -1,11 +1,11 @@
 """A feed-forward network for arcs and labels, added to the linear model (after Pei, Ge and Chang 2015, section 3).
 
-A word has a vector, the sum of the rows of its attributes and of those of the words beside it, from which layers over
-words in context (`nonproj.networks.context`) compute one as head and one as modifier; without such layers, rows consist
-of the two.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus that of
-direction and distance, plus those of the tags between the two; the score is its product with the output weights, and
-the score of a label its product with the label's weights.  So a word costs a few dozen rows and these layers, once, and
-an arc one product: sums over the words between are differences of two prefix sums.
+The rows of a word's attributes and its neighbours' attributes are summed, and layers over words in context
+(`nonproj.networks.context`) compute from the sum a vector of the word as head and one as modifier; without such layers,
+rows consist of the two.  The hidden layer of an arc is the positive part of the head's vector plus the modifier's, plus
+the vector of direction and distance, plus those of the tags between the two; the score is its product with the output
+weights, and the score of a label its product with the label's weights.  So a word costs a few dozen rows and these
+layers, once, and an arc one product: sums over the words between are differences of two prefix sums.
 
 Parsers use weights of 16 bits and sum integers, exactly; training (`nonproj.learning.network`) uses float32.
 """
@@ -69,9 +69,9 @@ class HiddenSums(NamedTuple):
     word : ndarray of shape (N,), int64
         The word of each tagged word, see `Network.layer`.
     roots : ndarray of shape (N,), uint8
-        Whether it is a root.
+        1 for roots.
     sums : ndarray of shape (N, 2 * K), int32
-        The sums of the words' rows, or of these in context.
+        The sums of the words' rows, or the vectors that layers over words in context compute from these.
     before : ndarray of shape (N + 1, K), int32
         See `sums_before`.
     """
@@ -145,7 +145,7 @@ class Network:
         return HiddenSums(word, roots, sums, sums_before(self.columns, self.weights.between, tokens))
 
     def scores(self, layer: HiddenSums, head: np.ndarray, modifier: np.ndarray) -> np.ndarray:
-        """Return the score of each arc, float64[A], exact before the product with the factor is rounded.
+        """Return the score of each arc, float64[A]; only the product with the scale is rounded.
 
         Parameters
         ----------

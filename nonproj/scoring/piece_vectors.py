@@ -1,4 +1,4 @@
-"""Vectors of words by their pieces: every word has one, also a word that training has not seen.
+"""Vectors of words by their pieces: every word has one, even a word unseen in training.
 
 A pretrained encoder has a row for each piece of its vocabulary, such as ``▁un`` or ``able``.  The vector of a word is
 the mean of the rows of its pieces, those of the most probable segmentation by a unigram model (Kudo 2018).  A model
@@ -23,7 +23,7 @@ from nonproj.linear.state import Arrays, Fitted, Schema
 from nonproj.types import Float32s, Int8s, Int32s, Int64s, Uint32s
 
 WORD_START = "▁"
-"""The first character of a word."""
+"""Character that marks the start of a word in pieces."""
 
 DEVIATION = 24.0
 """The root mean square of the numbers in the rows of pieces, which have 8 bits."""
@@ -43,7 +43,7 @@ _LARGEST_ROW = np.iinfo(np.int16).max
 
 
 class PieceVectors(Fitted):
-    """The vectors of all words.
+    """Vectors of any words, from the rows of their pieces.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class PieceVectors(Fitted):
 
 
 class _Pieces(NamedTuple):
-    """The pieces for kernels: their code points, where those of each begin, and the end, and their scores."""
+    """The pieces for kernels: code points of all, n_pieces + 1 offsets into them, and scores."""
 
     codes: Uint32s
     ends: Int64s
@@ -179,7 +179,7 @@ def rounded_projection(vectors: PieceVectors, matrix: np.ndarray, scale: float) 
 
 @kernel
 def _sum_pieces(codes: Uint32s, ends: Int64s, pieces: _Pieces, rows: Int8s, sums: Int32s) -> Int64s:
-    """Add the rows of the pieces of each string; return their number."""
+    """Add the rows of the pieces of each string; return the number of its pieces, int64[n]."""
     size = codes.shape[0] + 1
     counts, score = np.zeros(sums.shape[0], np.int64), np.full(size, -np.inf)
     back, piece = np.empty(size, np.int64), np.empty(size, np.int64)  # of the best segmentation up to each place

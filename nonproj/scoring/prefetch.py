@@ -12,7 +12,7 @@ import numba
 from llvmlite import ir
 from numba.extending import intrinsic
 
-_config: Any = numba.config  # whose attributes are made from the environment
+_config: Any = numba.config  # its attributes are made from the environment
 _READ, _KEEP, _DATA = 0, 3, 1  # of the LLVM instruction: to be read, in all levels of the cache, not code
 
 

@@ -87,7 +87,7 @@ class Scorer:
     network : Network, optional
         A network whose scores are added to those of the arcs.
     places : ndarray of shape (2, n_labels), uint8, optional
-        Labels that roots and other words can have, as for `nonproj.scoring.labels.forbid_misplaced`; by default all.
+        Masks of labels by place, as for `nonproj.scoring.labels.forbid_misplaced`; by default all are possible.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class Scorer:
         return scores
 
     def score_unlabelled(self, features: Features, weights: np.ndarray, scale: float = 1.0) -> np.ndarray:
-        """Return the scores of all parts, float64[P], those of arcs without labels."""
+        """Return the scores of all parts, float64[P]; those of arcs exclude labels."""
         scores = np.concatenate([score_parts(hashed, rows, weights, scale) for hashed, rows in features.pairs])
         if features.network is not None:
             scores[: len(features.network)] += features.network
@@ -216,7 +216,7 @@ class Scorer:
     def add_labels(
         self, features: Features, arcs: Int64s, labels: Int64s, delta: Float64s, averaged: AveragedArrays
     ) -> None:
-        """Add ``delta`` times the features of labelled arcs to the weights; an arc may be there with several labels.
+        """Add ``delta`` times the features of labelled arcs to the weights; an arc may occur with several labels.
 
         ``arcs`` and ``labels`` are int64[n], ``delta`` float64[n].
         """

@@ -23,7 +23,7 @@ from nonproj.parts.registry import PART_TYPES, part_set
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, PADDING
 
 LABEL_SLOTS = ("h", "m", "g", "l", "r", "a", "z")
-"""The words that the label of an arc looks at: head, modifier, grandparent, the modifier's nearest siblings left and
+"""The words in templates of an arc's label: head, modifier, grandparent, the modifier's nearest siblings left and
 right, and its own first and last modifier."""
 
 LABEL_CODES = ("none", "direction", "distance")
@@ -43,7 +43,7 @@ _SLOTS |= {"label_grandparent": ("g", "h", "m")}
 _CODES = {"label": LABEL_CODES, LABELLED_ARC: LABEL_CODES} | dict.fromkeys(LABEL_PAIRS, ("none", "position"))
 
 CODE_BITS = 4
-"""Geometrical codes are below ``2 ** CODE_BITS``."""
+"""Geometric codes are below ``2 ** CODE_BITS``."""
 
 LABEL_BITS = 8
 """At most ``2 ** LABEL_BITS`` labels."""
@@ -55,8 +55,8 @@ _MAX_SET_TEMPLATES = 16
 class TemplateTable(NamedTuple):
     """The templates of one type of part, as the kernels read them.
 
-    Templates are sorted: first the ``T`` plain ones, then those over the tags between head and modifier, then those
-    over the pairs of morphological features of head and modifier.
+    Templates are sorted: first the plain ones, then those over the words between head and modifier, then those over
+    single morphological features of head and modifier.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class TemplateTable(NamedTuple):
     feat_coefficient : ndarray of shape (2, n_templates), uint64
         For the features of head and of modifier; 0 where the template does not name one side's.
     codes : ndarray of int32
-        Numbers of the geometrical codes; each plain template is looked up once for every code.
+        Numbers of the geometric codes; each plain template is looked up once for every code.
     code_shift : uint32
         Bits by which codes are shifted up before they are xor-ed onto a place: 0, or `LABEL_BITS` for labels, whose own
         numbers take the lowest bits.
@@ -93,7 +93,7 @@ class TemplateTable(NamedTuple):
 
 
 def slots_of(part: str) -> tuple[str, ...]:
-    """Return the words that a part type, or ``label``, looks at, as templates name them."""
+    """Return the names, in templates, of the words of a part type or of ``label``."""
     return _SLOTS[part] if part in _SLOTS else PART_TYPES[part].slots
 
 
@@ -223,8 +223,8 @@ def load_templates(
     parts : str or sequence of str
         As for `nonproj.parts.registry.part_set`.
     labelled : bool
-        Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one; then ``crossing.yaml``, if there is
-        one, is about crossed arcs.
+        Labels are scored with the arcs, by ``labelled_arc.yaml``, if there is one, and crossed arcs by
+        ``crossing.yaml``, if there is one.
     pairs : bool
         Pairs of labels are scored, by ``label_sibling.yaml`` and ``label_grandparent.yaml``, if there are both.
     clusters : bool

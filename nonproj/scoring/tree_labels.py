@@ -1,7 +1,7 @@
 """The labels of trees: scores of the labels of their arcs, and the best labels of all arcs, by dynamic programming.
 
 The score of a labelling is the sum of the scores of its labels and of its pairs of labels (`label_pairs`).  From the
-leaves up, for each label of a word, a Viterbi over the labels of its modifiers, from left to right, finds the best
+leaves up, for each label of a word, a Viterbi pass over the labels of its modifiers, from left to right, finds the best
 labelling below the word; the scores of the pairs with the word's own label are added to those of the modifiers' labels.
 From the root down the labels are read off, and the scores of the best labellings with each other label are computed as
 max-marginals.  Over the candidates of each arc the result is exact.
@@ -79,8 +79,8 @@ class TreeLabeler:
     ) -> np.ndarray:
         """Return the score of each label of each arc, float64[n, n_labels], `NEVER` for those that it cannot have.
 
-        It is the labeler's, which sees the tree, plus the one with which the arc was scored, if labels are scored with
-        the arcs, plus the network's, if there is one.
+        It is the sum of the labeler's, which sees the tree, the one with which the arc was scored, if labels are scored
+        with the arcs, and those of the network and of the encoder, if there are any.
 
         Parameters
         ----------

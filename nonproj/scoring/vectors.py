@@ -54,8 +54,8 @@ class WordVectors(NamedTuple):
         Parameters
         ----------
         path : str or Path
-            A file, which may be compressed with gzip.  A line is a word and its numbers, separated by blanks; a first
-            line with the numbers of words and dimensions may be absent.
+            A file, which may be compressed with gzip.  A line is a word and its numbers, separated by blanks; the first
+            line may instead give the numbers of words and dimensions.
         most : int
             Maximum number of words; files list frequent ones first.
         wanted : iterable of str

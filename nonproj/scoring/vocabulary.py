@@ -134,8 +134,8 @@ def prefer_coarse(sentences: Iterable[Sentence]) -> bool:
     """Return whether CPOSTAG (UPOS) is more useful to templates than POSTAG (XPOS).
 
     Positional tags, such as ``n-s---mn-``, repeat FEATS.  Most templates name ``pos``, and most of its tags would be
-    too rare.  Fine tags are not finer if they are no more than the coarse ones.  Where CPOSTAG is absent, nothing can
-    replace fine tags.
+    too rare.  Fine tags are not finer if there are no more of them than of coarse ones.  Where CPOSTAG is absent,
+    nothing can replace fine tags.
 
     Examples
     --------
@@ -189,7 +189,7 @@ class TokenEncoder:
     coarse : bool
         Ignore the column POSTAG (XPOS), see `prefer_coarse`.
     pieces : PieceVectors, optional
-        The vectors of all words.
+        Vectors of words by their pieces.
 
     Examples
     --------
@@ -307,9 +307,9 @@ def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Cluster
 
 
 def _alternatives(counts: Counter[Any], common: int | None) -> Counter[Any]:
-    """Return the counts of strings; of tuples, all last strings, and those others that are common.
+    """Return the counts of strings; of tuples, those of all last strings and of common other strings.
 
-    These are at least one word in ``common``; with None, no others are counted.
+    A common string is at least one word in ``common``; with None, none is.
     """
     if not any(isinstance(value, tuple) for value in counts):
         return counts

@@ -110,7 +110,7 @@ def word_sums(
 
 
 def sums_before(columns: IndexColumns, table: np.ndarray, tokens: Tokens | JoinedTokens) -> np.ndarray:
-    """Return for each node the sum of the rows of the words before it, and last that of all, int32[N + 1, K]."""
+    """Return prefix sums of the words' rows, int32[N + 1, K]: entry ``i`` is the sum over the nodes before ``i``."""
     tags = tokens.atoms[PADDING : PADDING + tokens.n_nodes, columns.between]
     sums = np.zeros((tokens.n_nodes + 1, table.shape[1]), np.int32)
     np.cumsum(table[tags], axis=0, out=sums[1:])
@@ -144,7 +144,7 @@ def _sum_words(columns: IndexColumns, index: Int32s, words: _Words, table: Int16
 
 @kernel
 def _find_rows(columns: IndexColumns, index: Int32s, words: _Words, dropped: Uint8s | None) -> tuple[Int64s, Int32s]:
-    """Return the first row of each word, and the rows of its own and its neighbours' attributes, and its features."""
+    """Return offsets, int64[n + 1], and the rows of each word: of its attributes, its neighbours', and its features."""
     attribute, offset, begin = columns.attribute, columns.offset, columns.start
     own, first, feat, beside, word = words
     n_columns, count = attribute.shape[0], 0

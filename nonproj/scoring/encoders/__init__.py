@@ -1,7 +1,7 @@
 """Pretrained encoders (BERT, RoBERTa, XLM-R) by ONNX Runtime: words in, one vector for each word out.
 
-Optional: the extra ``encoder``.  A model stores arrays, never a graph, which is written when it is loaded, so a file
-brings no operators of its own.  Each sentence is computed by itself, so its vectors never depend on the batch.
+Optional: the extra ``encoder``.  A model stores arrays only; the graph is written when it is loaded, so a file brings
+no operators of its own.  Each sentence is computed by itself, so its vectors never depend on the batch.
 
 - `architecture`: the sizes of an encoder; its tensors, under our own names, from a folder of Hugging Face
 - `quantisation`: matrices of eight bits, with a scale for each block

@@ -160,9 +160,7 @@ def read_folder(path: str | Path) -> EncoderFolder:
 
 
 def read_settings(settings: Mapping[str, Any], path: str = "config.json") -> tuple[Architecture, int, int]:
-    """Return the sizes that config.json gives.
-
-    The others are the number of the first position that is used, and the number of types of sentences.
+    """Return the sizes in config.json, the number of the first position used, and the number of types of sentences.
 
     Raises
     ------

@@ -50,7 +50,7 @@ class _Writer:
         return name
 
     def product(self, name: str, place: tuple[int, ...], x: str) -> str:
-        """Multiply by a matrix and add a bias, both at a place in the arrays of a name."""
+        """Add the product with the matrix ``name`` at a place, plus its bias; return its output."""
         own = ".".join(map(str, (name, *place)))
         bias = self.constant(f"{own}.bias", self.arrays[f"{name}_bias"][place])
         if not self.quantised:
@@ -64,7 +64,7 @@ class _Writer:
         return self.add("MatMulNBits", [x, *blocks, "", "", bias], f"{own}.sum", CONTRIBUTED, **sizes)
 
     def normalised(self, norm: np.ndarray, x: str, output: str) -> str:
-        """Add a layer norm, whose weight and bias are given."""
+        """Add a layer norm with a weight and a bias; return its output."""
         inputs = [self.constant(f"{output}.{name}", row) for name, row in zip(("weight", "bias"), norm, strict=True)]
         return self.add("LayerNormalization", [x, *inputs], output, epsilon=self.architecture.epsilon)
 

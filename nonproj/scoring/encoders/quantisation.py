@@ -103,8 +103,8 @@ def quantised_blocks(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndar
 def four_bits(table: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return a table in four bits, uint8[rows, columns / 2], and its scales; None if that would change a number.
 
-    A byte has an integer plus 8 of the first half of its row in its lower four bits, one of the second half in the
-    upper ones.  The scales, of a block each, are numbers of half precision, of which the bits are stored, int16.
+    A byte holds two integers plus 8: one of the first half of its row in the lower four bits, one of the second half in
+    the upper ones.  The scales, one per block, are half-precision numbers whose bits are stored as int16.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def four_bits(table: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         blocks = table[begin : begin + _AT_ONCE].reshape(-1, table.shape[1] // _HALF_BLOCK, _HALF_BLOCK)
         largest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=-1)[..., None], axis=-1)
         integers, scale, exact = np.zeros_like(blocks), np.zeros_like(largest), np.zeros(largest.shape, np.bool_)
-        for integer in range(_LEAST, 0):  # that of the largest weight
+        for integer in range(_LEAST, 0):  # the integer of the largest weight
             with np.errstate(over="ignore", invalid="ignore"):
                 tried = (largest / np.float32(integer)).astype(np.float16).astype(np.float32)
                 rounded = np.rint(blocks / np.where(tried == 0, 1, tried)).clip(_LEAST, _MOST)

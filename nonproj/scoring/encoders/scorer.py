@@ -109,7 +109,7 @@ class EncoderScorer(Fitted):
 
 
 def numbers_of(texts: Iterable[Sequence[str]]) -> np.ndarray:
-    """Return a number for each sentence, given the forms of its words, int64: equal only for equal sentences.
+    """Return a 64-bit hash of each sentence, given the forms of its words, int64.
 
     Examples
     --------

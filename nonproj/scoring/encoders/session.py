@@ -53,7 +53,7 @@ class _Window(NamedTuple):
     sizes : ndarray of int64
         The number of pieces of the root and of each word.
     nodes : ndarray of int64
-        Nodes, from the root on, that have their vectors from this window.
+        Nodes of the window, 0 for the root, whose vectors it provides.
     rows : ndarray of int64
         Their rows in the result.
     """
@@ -170,7 +170,7 @@ class Encoder:
         options.add_external_initializers(list(by_name), matrices)
         try:
             session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # its classes have no common one
+        except Exception as error:  # its exceptions have no common base class
             raise ModelError(f"ONNX Runtime {onnxruntime.__version__} cannot run the encoder: {error}") from None
         return session, matrices
 

@@ -22,8 +22,7 @@ LIMIT = 30_000
 def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
     """Return the encoder of a folder with the pieces of some texts, and the most frequent others up to a limit.
 
-    Texts with more pieces than the limit are in many languages; then all pieces are kept, also those with other
-    characters.
+    Texts with more pieces than the limit are in many languages; then all pieces of the tokenizer are kept.
 
     Parameters
     ----------
@@ -52,8 +51,8 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
 def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> tuple[str, Int64s]:
     """Return the text of a tokenizer with the pieces of a treebank and the most frequent others, and their old numbers.
 
-    It keeps all pieces used; of the others whose characters all occur in these, the most frequent ones up to the limit:
-    of a unigram model by their scores, of WordPiece by their numbers; then special pieces and single characters of the
+    All used pieces are kept; of the others whose characters all occur in these, the most frequent ones up to the limit,
+    by the scores of a unigram model or the numbers of WordPiece; then special pieces and single characters of the
     treebank.  Words whose pieces are all kept are cut as before.  A tokenizer of byte pairs (BPE) is returned
     unchanged, because its pieces are made from others.  The encoder's array ``words`` becomes ``words[kept]``.
 
@@ -85,7 +84,7 @@ def trim(tokenizer: str, used: Iterable[int], limit: int = LIMIT) -> tuple[str, 
     order = list(range(len(pieces)))
     if model["type"] == "Unigram":
         scores = [score for _, score in model["vocab"]]
-        always.add(min(order, key=scores.__getitem__))  # from which the score of unknown characters is computed
+        always.add(min(order, key=scores.__getitem__))  # the score of unknown characters is computed from the lowest
         order.sort(key=lambda number: -scores[number])
     others = [number for number in order if number not in kept and bare[number] and seen.issuperset(bare[number])]
     numbers = sorted(always.union(kept, others[: max(0, limit - len(kept))]))
