@@ -6,7 +6,7 @@ the gate of the previous word's cell, and the gate of the output.  Half of the u
 from right to left, so a vector depends on the whole sentence, and nearly all of the work is in products of matrices.  A
 last matrix gives the terms that are added to a network's hidden layer.
 
-Weights are integers of 8 bits, and so are the factors of a word's vector in a product, relative to the largest of them.
+Weights are integers of 8 bits, and so are the numbers of a word's vector in a product, relative to the largest of them.
 Their sums of products are exact in float32, in any order; all else is computed number by number, by the four operations
 alone.  So scores depend on nothing but the sentence.
 """
@@ -60,7 +60,7 @@ _BLOCK = 256
 """Nodes whose products are computed together, so that they stay in the cache."""
 
 _SMALL = 1 << 17
-"""Multiplications of a product of matrices that is too small for OpenBLAS to divide among threads."""
+"""Maximum number of multiplications in a product of matrices that OpenBLAS does not divide among threads."""
 
 
 class ContextWeights(NamedTuple):
@@ -70,8 +70,7 @@ class ContextWeights(NamedTuple):
     ----------
     hidden : ndarray of shape (L, E, 9 * E), float32
         Integers: a word's shares of the products of the word after it, of its own, and of the word before it.  The
-        products of a word are for its part of the cells, for the remaining part of the cells before, and for the
-        output.
+        products of a word are the candidate value of the cell, the gate of the cell before, and the gate of the output.
     scales : ndarray of shape (L, 3 * E), float32
         Factors of these products.
     bias : ndarray of shape (L, 3 * E), float32
@@ -122,7 +121,7 @@ class ContextWeights(NamedTuple):
 
 
 def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gates [N, 2 * E], cells [N, E] and outputs, which are added to the vectors [N, E], float32.
+    """Return gates [N, 2 * E], cells [N, E] and outputs [N, E] of a layer, which are added to the vectors, float32.
 
     Parameters
     ----------
@@ -253,7 +252,7 @@ def _run_layer(
 ) -> None:
     """Write gates, cells and outputs.
 
-    Loops over units are from 0 and over few arrays, so that they are vectorised.
+    Loops over units start at 0 and use few arrays, so that they are vectorised.
     """
     width = cells.shape[1]
     half, one, nothing = (width + 1) // 2, np.float32(1.0), np.zeros(width, np.float32)
@@ -284,9 +283,9 @@ def neighbours(first: int, end: int, side: int, step: int) -> tuple[int, int]:
 
 @kernel
 def _gate(x: np.float32) -> np.float32:
-    """Return the logistic function of a number within 0.00005: a continued fraction of the hyperbolic tangent.
+    """Return the logistic function of a number to within 0.00005, by a continued fraction of the hyperbolic tangent.
 
-    Its operations are those of every processor, while libraries round exponentials in different ways.
+    All processors round its operations alike, while libraries round exponentials in different ways.
     """
     half, most = np.float32(0.5), np.float32(4.9)
     a = min(max(half * x, -most), most)

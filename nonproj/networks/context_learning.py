@@ -139,7 +139,7 @@ def _windows(vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
 
 
 def _add_windows(gradient: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """Return the gradient of the vectors, [N, E], given that of their windows, which is changed."""
+    """Return the gradient of the vectors, [N, E], given that of their windows, which is overwritten."""
     width, (first, end) = gradient.shape[1] // 3, sentences
     gradient[first, :width] = gradient[end - 1, 2 * width :] = 0.0
     found: np.ndarray = gradient[:, width : 2 * width].copy()
@@ -158,9 +158,9 @@ def _differentiate(
     cells: Float32s,
     of_products: Float32s,
 ) -> None:
-    """Write the gradient of a layer's products, float32[N, 3 * E], given that of what is added, float32[N, E].
+    """Write the gradient of a layer's products, float32[N, 3 * E], given that of its outputs, float32[N, E].
 
-    Loops over units are from 0 and over few arrays, so that they are vectorised.
+    Loops over units start at 0 and use few arrays, so that they are vectorised.
     """
     width = cells.shape[1]
     half, zero, one, least = (width + 1) // 2, np.float32(0.0), np.float32(1.0), np.float32(LEAST)

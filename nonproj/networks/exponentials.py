@@ -1,4 +1,4 @@
-"""Exponentials in training: those of NumPy and of C libraries depend on the processor in their last bits."""
+"""Exponentials in training, equal on all processors, unlike the last bits of those of NumPy and C libraries."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ class Hyperparameters:
     row_rate : float
         Learning rate of rows, by AdaGrad (Duchi, Hazan and Singer 2011).
     row_dropout, lexical_dropout : float
-        Dropout probabilities (Srivastava et al. 2014) of the rows of a word, and of those of its form: without these a
-        network learns to score unknown words.
+        Dropout probabilities (Srivastava et al. 2014) of the rows of a word, and of those of its form: where these are
+        dropped, a network learns to score unknown words.
     min_count : int
         Rarer strings have no row.
     row_deviation : float
@@ -85,7 +85,7 @@ class Hyperparameters:
         return 1 if self.layers else 2
 
     def epochs(self, epochs: int, size: int) -> int:
-        """Return the number of epochs for a treebank, given that for one that is not small.
+        """Return the number of epochs for a treebank, given the number for a large one.
 
         Parameters
         ----------

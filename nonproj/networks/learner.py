@@ -115,7 +115,7 @@ class Learner:
     def step(self, chosen: np.ndarray) -> Gradient:
         """Make a step on some examples; return their loss and its gradient.
 
-        The rates are those before the step; while they rise from 0, those after it.
+        Learning rates are those before the step, or those after it if the network has a warm-up.
         """
         found, hyper, rate, seen = self.network.gradient_of(chosen), self.hyper, self.hyper.rate, self._seen
         self._seen, self._steps = seen + int(self.network.sizes[chosen].sum()), self._steps + 1

@@ -17,13 +17,13 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Float32s
 
 _ROWS, _LANES, _VECTORS = 6, 8, 2
-_COLUMNS = _LANES * _VECTORS  # of a tile, whose sums stay in twelve registers of 256 bits
+_COLUMNS = _LANES * _VECTORS  # the sums of a tile of rows and columns stay in twelve registers of 256 bits
 
-_config: Any = numba.config  # whose attributes are made from the environment
+_config: Any = numba.config  # its attributes are made from the environment
 
 
 def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the product of two matrices, float32, each of which may be a transposed view.
+    """Return the product of two matrices, float32; either may be a transposed view.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _elements(matrix: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """Return the elements in the order of memory, and the distances of rows and of columns among them."""
+    """Return the elements in the order of memory, and the strides of rows and of columns, in elements."""
     turned = 0 < abs(matrix.strides[0]) < abs(matrix.strides[1])
     return matrix.ravel(order="F" if turned else "C"), *((1, len(matrix)) if turned else (matrix.shape[1], 1))
 

@@ -13,7 +13,7 @@ from nonproj.types import Float32s, Int16s, Int32s, Int64s
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix: the rows of a table whose sum is each of M items, such as a word.
+    """A sparse matrix: for each of M items, such as words, the rows of a table whose sum it is.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SparseRows(NamedTuple):
         return SparseRows(start, self.row[places], None if self.factor is None else self.factor[places])
 
     def scaled(self, factor: np.ndarray) -> SparseRows:
-        """Return the rows with another factor in addition, float32[n]."""
+        """Return the rows with their factors multiplied by others, float32[n]."""
         return self._replace(factor=factor if self.factor is None else self.factor * factor)
 
 
@@ -75,7 +75,7 @@ def spread_rows(rows: SparseRows, gradient: np.ndarray, size: int) -> np.ndarray
     >>> spread_rows(SparseRows.of_table(np.array([[0, 2], [1, 1]])), np.array([[1.0], [10.0]], np.float32), 3).tolist()
     [[1.0], [20.0], [1.0]]
     """
-    assert rows.factor is not None  # as there are in training
+    assert rows.factor is not None  # training always has factors
     found = np.zeros((size, gradient.shape[1]), np.float32)
     _spread_rows(rows.start, rows.row, rows.factor, gradient, found)
     return found
@@ -149,7 +149,7 @@ def add_rows(
 ) -> None:
     """Add the rows of each item, as `SparseRows` has them, to its sum.
 
-    Values for the innermost loops are read before them, so that they are vectorised.
+    Factors are read before the innermost loops, so that these are vectorised.
     """
     width = table.shape[1]
     for i in range(sums.shape[0]):

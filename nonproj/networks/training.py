@@ -146,7 +146,7 @@ class HiddenLayers:
         return hidden, ForwardPass(inputs, vectors, passed, active, sums.size // more.shape[1], len(more))
 
     def backward(self, gradient: np.ndarray, forward: ForwardPass) -> HiddenGradient:
-        """Return the gradient of the hidden layers' inputs, given the layers', float32[M, K], which is changed."""
+        """Return the gradient of the hidden layers' inputs, given the layers', float32[M, K], which is overwritten."""
         inputs, vectors, passed, active, n_sums, n_more = forward
         n_alone = 0 if self.alone is None else len(vectors) * self.alone.shape[1] // active.shape[1]
         gradient *= active
@@ -179,7 +179,7 @@ def draw_units(rng: np.random.Generator, shape: tuple[int, ...], dropped: float)
 
 
 def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.ndarray]:
-    """Return minus the log-probability of the gold classes, the wrong ones, and minus the gradient of the scores.
+    """Return minus the log-probability of the gold classes, the number of wrong items, and minus the scores' gradient.
 
     Parameters
     ----------
