@@ -1,6 +1,6 @@
 """Cross-fitting: each example is predicted by a model that was fitted on the examples of the other folds.
 
-On its own training data a model is overconfident, so what another model learns from its output is predicted this way.
+A model is overconfident on its own training data, so predictions that another model learns from are made this way.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _R = TypeVar("_R")
 
 
 def blocks(count: int, folds: int, size: int = 20) -> np.ndarray:
-    """Return the fold of each sentence, int64[count]: neighbours, of one text, are in the same fold.
+    """Return the fold of each sentence, int64[count], by blocks: adjacent sentences are often from one text.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def cross_fit(
     Parameters
     ----------
     fold : ndarray of int
-        The fold of each example; with a single fold, a model of all examples predicts.
+        The fold of each example; a single fold is predicted by a model fitted on all examples.
     fit : callable
         Returns a model of the examples with these numbers, int64.
     apply : callable

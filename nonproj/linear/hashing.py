@@ -176,7 +176,7 @@ def hash_numbers(numbers: np.ndarray) -> np.ndarray:
 
 @kernel
 def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s) -> None:
-    """Write the place of each template's feature; ``atoms`` are the attributes of a window, one thing after another."""
+    """Write the place of each template's feature; ``atoms`` are the attributes of a window, item by item."""
     salt, end, cell, factor = window.salt, window.end, window.cell, window.coefficient
     k = np.uint64(0)
     for t in range(salt.shape[0]):
@@ -188,7 +188,7 @@ def hash_window(window: Window, atoms: Uint32s, shift: np.uint32, places: Int32s
 
 
 REACH = 2
-"""Number of words on either side that templates of `hash_words` look at."""
+"""Number of words on either side whose attributes templates of `hash_words` may name."""
 
 
 @kernel
@@ -209,18 +209,18 @@ def add_shares(
     own: Uint32s,
     shares: Uint32s,
 ) -> None:
-    """Add the shares of each thing's attributes to its hashes.
+    """Add the shares of each item's attributes to its hashes.
 
     Parameters
     ----------
     atoms
-        The attributes of each thing, uint32[n, n_attributes].
+        The attributes of each item, uint32[n, n_attributes].
     template, offset, attribute, factor
         Template, offset and attribute of each term, and its coefficient.
     window
         The largest offset.
     own
-        The hashes of the first templates, which are about the thing alone, uint32[n, first].
+        The hashes of the first templates, which are about the item alone, uint32[n, first].
     shares
         Hashes of the other templates at each offset, uint32[n, 2 * window + 1, others].
     """

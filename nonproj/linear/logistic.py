@@ -62,7 +62,7 @@ def fit(
     rng: np.random.Generator,
     progress: Callable[[Any], Any] = iter,
 ) -> np.ndarray:
-    """Return the weights of a classifier, float32, the mean of those after the epochs of the second half.
+    """Return the weights of a classifier, float32, averaged over the epochs of the second half.
 
     Parameters
     ----------

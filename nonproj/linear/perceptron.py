@@ -20,7 +20,7 @@ _AT_ONCE = 1 << 18
 
 
 CONTINUED_STEP = 0.3
-"""The size of an update where a trained model is continued, relative to one where a model learns from nothing.
+"""The size of an update where a trained model is continued, relative to training from scratch.
 
 It is a unit: weights in training are divided by it, and so are margins and the scores of networks.  With 1, a few
 sentences move the weights of frequent features too far.
@@ -50,7 +50,7 @@ class AveragedWeights:
     total : ndarray of shape (2 ** bits,), float64
         The sum of all updates, each times its step: the mean of the weights is ``weights - total / step``.
     step : int
-        The next update's number, from 1, or since `start_epoch` restarted the average.
+        The next update's number, from 1; `start_epoch` sets it back to 1 where it restarts the average.
 
     Examples
     --------

@@ -72,7 +72,7 @@ class Fitted(Stored):
         raise NotImplementedError
 
     def state(self) -> State | None:
-        """Return the state from which `from_state` restores it; None if a model does not store it under its name."""
+        """Return the state for `from_state`; None if a model does not store the component under its name."""
         return None
 
     def apply(self, batch: Sequence[Sentence], *arguments: Any, **options: Any) -> list[Sentence]:
@@ -154,7 +154,7 @@ def check_state(state: tuple[object, Mapping[str, np.ndarray]], schema: Schema, 
 
 
 def _with_optional(schema: Schema, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Schema:
-    """Return a schema with the optional parts of which a state has at least one value or array."""
+    """Return a schema with each optional group from which a state has at least one value or array."""
     for part in schema.optional:
         if part.values.keys() & values.keys() or part.arrays.keys() & arrays.keys():
             more = _with_optional(part, values, arrays)

@@ -1,7 +1,7 @@
 """Feature templates as data: their grammar, and the terms that are hashed (`nonproj.linear.hashing`).
 
-A template names attributes of words, or of other things, as in ``h.pos m.pos m+1.pos``: a *slot* is one of the things
-that are scored together, an offset is a neighbour of it.  A `Grammar` says which slots and attributes there are.
+A template names attributes of words, or of other items, as in ``h.pos m.pos m+1.pos``: a *slot* is one of the items
+that are scored together, an offset names one of its neighbours.  A `Grammar` lists the slots and attributes.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Grammar(NamedTuple):
     part : str
         The name of the scored parts, on which the hash depends.
     slots : tuple of str
-        Things with a place in the sentence, so with neighbours.
+        Items with a position in the sentence, and so with neighbours.
     attributes : sequence of str
-        Attributes of these things.
+        Attributes of these items.
     window : tuple of two int
         The first and the last offset.
     others : mapping of str to sequence of str
@@ -72,7 +72,7 @@ class CompiledTemplates(NamedTuple):
     Attributes
     ----------
     salt : ndarray of shape (T,), uint64
-        The hash of each template starts from the upper half.
+        The upper half is the initial value of each template's hash.
     bounds : tuple of int
         Beginning of each kind of template, and the end.
     start : ndarray of shape (n_slots * T + 1,), int32
@@ -136,7 +136,7 @@ def parse_template(text: str, grammar: Grammar) -> list[Term]:
 def compile_templates(
     templates: Sequence[str], grammar: Grammar, columns: Sequence[str] | None = None
 ) -> CompiledTemplates:
-    """Return templates as numbers, sorted by kind; those that are listed twice count once.
+    """Return templates as numbers, sorted by kind, without duplicates.
 
     ``columns`` are the attributes in the order in which kernels find them, by default that of the grammar.
 

@@ -15,17 +15,17 @@ _AT_ONCE = 1 << 18
 
 
 def scale_of(*tables: np.ndarray) -> float:
-    """Return the scale of weights in 16 bits, 1/32767 of the largest: a weight is an integer times the scale."""
+    """Return the scale of 16-bit weights, 1/32767 of the largest: a weight is an integer times the scale."""
     return scale_for(max(map(largest, tables)))
 
 
 def scale_for(most: float) -> float:
-    """Return the scale of weights in 16 bits of which the largest is ``most``."""
+    """Return the scale of 16-bit weights whose largest absolute value is ``most``."""
     return (most or 1.0) / 32767
 
 
 def largest(table: np.ndarray) -> float:
-    """Return the largest weight, without its sign; 0 if there is none."""
+    """Return the largest absolute value of a weight; 0 if there is none."""
     return float(max(table.max(initial=0.0), -table.min(initial=0.0)))
 
 
