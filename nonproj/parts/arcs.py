@@ -83,7 +83,7 @@ def arc_space_from_mask(mask: np.ndarray) -> ArcSpace:
 
 
 def with_arcs(arcs: ArcSpace, heads: np.ndarray, modifiers: np.ndarray) -> ArcSpace:
-    """Return the arcs together with others, int[n], over the same words; the same object if they are among them.
+    """Return the arcs together with others, int[n], over the same words; the same object if none of these is new.
 
     Examples
     --------

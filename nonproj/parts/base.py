@@ -61,7 +61,7 @@ class PartType(ABC):
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
         """Return the parts over the remaining arcs, ``keep`` bool[A].
 
-        The result, int64, has their numbers among the parts of all arcs, in the order of those over the remaining arcs.
+        The result, int64, has their numbers over all arcs, in the order of their numbers over the remaining arcs.
         """
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata | None:
