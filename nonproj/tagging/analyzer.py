@@ -78,7 +78,7 @@ class Analyzer(Fitted):
         vectors: WordVectors | PieceVectors | None = None,
         start: Analyzer | None = None,
     ) -> Analyzer:
-        """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; those without values are left out.
+        """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; empty columns are left out.
 
         Parameters
         ----------

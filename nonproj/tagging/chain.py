@@ -42,7 +42,7 @@ class Chain(NamedTuple):
     triple_share : ndarray of shape (2, n_tags + 1, n_triple), uint32
         Shares of the templates about two tags, for the previous one and the one before.
     same : ndarray of shape (n_tags + 1, n_same), uint32
-        The previous tag's share of the templates about its value of the same attribute, without that value's.
+        The previous tag's share of the templates about its value of the same attribute, without the value's share.
     same_coefficient : ndarray of shape (n_same,), uint64
     bounds : ndarray of shape (6,), int32
         Beginning of each kind of template, and the end.
@@ -275,7 +275,7 @@ def score_local(
 def prune_candidates(
     count: Int64s, local: Float64s, pairs: Float64s, threshold: float, limit: int, kept: Int64s, margins: Float64s
 ) -> Int64s:
-    """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their numbers.
+    """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their counts.
 
     ``kept[i]`` lists those of word ``i``, best first; ``margins[i]`` is the difference between the best two.  Here and
     elsewhere loops replace array expressions, whose error messages would take seconds to compile.
@@ -321,7 +321,7 @@ def viterbi(
     weights: Float32s | Int16s,
     units: UnitSums,
 ) -> Int64s:
-    """Return the best sequence of the kept candidates: their places among these, int64[n].
+    """Return the best sequence of kept candidates: the place of each word's among those kept, int64[n].
 
     ``tags[i, k]`` is the tag of the kept candidate ``k`` of word ``i``; ``local[i, k]`` and ``pairs[i, j, k]`` are its
     scores.

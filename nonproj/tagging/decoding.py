@@ -214,7 +214,7 @@ def _train(examples: ChainExamples, order: Int64s, pruning: Pruning, added: Floa
 def _update(
     chain: Chain, words: FormTable, observations: Observations, gold: Int32s, path: Int64s, averaged: AveragedArrays
 ) -> None:
-    """Add the features of the gold sequence, subtract those of the other, where the two differ."""
+    """Add the features of the gold sequence and subtract those of the predicted one, where the two differ."""
     form, keys, _ = observations
     n = form.shape[0]
     boundary = chain.values.shape[0] - 1

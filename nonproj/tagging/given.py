@@ -22,7 +22,7 @@ TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
 
 
 class RestrictedWord(NamedTuple):
-    """The key of a word that has one of some tags, or else one of up to ``others`` other likely tags."""
+    """The key of a word whose candidates are some tags, and after them up to ``others`` other tags."""
 
     form: str
     tags: tuple[int, ...]

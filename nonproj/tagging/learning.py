@@ -31,7 +31,7 @@ class ChainStart(NamedTuple):
     scores : ndarray of shape (n_words, limit), float64, or None
         Scores of a network, to which those of the chain are added.
     weights : ndarray or float
-        The first ones.
+        The initial weights.
     step : float
         The size of an update.
     """
@@ -49,7 +49,7 @@ def learn_chain(
     progress: Progress,
     start: ChainStart,
 ) -> np.ndarray:
-    """Return averaged weights, float32, in steps.
+    """Return averaged weights, float32, in units of `ChainStart.step`.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ from nonproj.tagging.words import (
 from nonproj.types import Sentence
 
 MAX_SCRIPTS = 30_000
-"""Maximum number of scripts, of which the most frequent are learnt; their numbers are int16 in files."""
+"""Maximum number of scripts, the most frequent ones; their numbers are int16 in files."""
 
 LEMMA_ATTRIBUTES = (*TEXT_ATTRIBUTES, "upos", "pos", "tag")
 """Attributes of templates: `TEXT_ATTRIBUTES` of the form; the UPOS of its tag, UPOS and XPOS, and the whole triple."""
@@ -245,7 +245,7 @@ def _make_words(
     table: ChainTemplates,
     n_forms: list[int] | None = None,
 ) -> tuple[FormTable, list[list[str]]]:
-    """Return the `FormTable` of forms with tags, and the lemmas by each one's candidates, the applicable scripts.
+    """Return the `FormTable` of forms with tags, whose candidates are applicable scripts, and each candidate's lemma.
 
     ``n_forms`` are the numbers of forms that each script was seen with, for `is_doubtful`; None in training, where
     doubtful scripts are negative examples.

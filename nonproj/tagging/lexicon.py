@@ -115,7 +115,7 @@ class Keys(NamedTuple):
 
 
 def form_keys(forms: Sequence[str]) -> Keys:
-    """Return the hashes of forms, and of their suffixes from none to `SUFFIX` characters with their kind of case."""
+    """Return the hashes of forms, and of their suffixes of 0 to `SUFFIX` characters, each with the form's kind."""
     lowers = [form.lower() for form in forms]
     suffix = hash_suffixes([_kind(*pair) for pair in zip(forms, lowers, strict=True)], lowers, SUFFIX)
     sizes = np.minimum([len(lower) for lower in lowers], SUFFIX).astype(np.int64) + 1
@@ -173,7 +173,7 @@ class Counter:
 
 
 def joined(one: Lexicon, other: Lexicon) -> Lexicon:
-    """Return a lexicon with the counts of two."""
+    """Return a lexicon with the sums of the counts of two."""
     tables = []
     for both in zip(one, other, strict=True):
         keys, starts, tags, counts = zip(*both, strict=True)
@@ -309,7 +309,7 @@ def _interpolate(p: Float64s, table: TagCounts, k: int, weight: float) -> int:
 
 @kernel
 def _hash_groups(p: Float64s, groups: Int32s) -> int:
-    """Return a hash of the groups with a tag whose probability is a tenth of the highest."""
+    """Return a hash of the groups with a tag whose probability is at least a tenth of the highest."""
     highest, key, seen = p.max(), np.int64(1), np.zeros(groups.shape[0], np.uint8)
     for t in range(p.shape[0]):
         if p[t] >= 0.1 * highest and not seen[groups[t]]:

@@ -208,9 +208,9 @@ def check_network(
 
 
 def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return entries of an index for forms: the first of each form, and the entries, int64.
+    """Return the entries of forms in an index: the offset of each form's entries, and the entries, int64.
 
-    The first is that of the form in lower case, the second that of its shape, the others those of its n-grams.
+    A form has an entry in lower case, one of its shape, and those of its n-grams.
     """
     lowers = [form.lower() for form in forms]
     shapes = [ATTRIBUTES["shape"](form, "_", "_", "_", "_") for form in forms]

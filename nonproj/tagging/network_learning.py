@@ -105,7 +105,7 @@ class TrainableTagNetwork:
         self.rows, self.dense = self.layers.steps, [alone, self.bias, self.output, *self.context.tables]
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of some sentences with dropout of rows and units, that of dense tables per word."""
+        """Return the gradient of some sentences with dropout of rows and units; that of dense tables is per word."""
         words, bounds = _words_of(self.corpus.start, chosen)
         form = np.concatenate([[0], self.corpus.form[words] + 1])
         units = draw_units(self.rng, (len(words), self.hyperparameters.hidden), self.hyperparameters.unit_dropout)
@@ -202,9 +202,9 @@ def _index(start: np.ndarray, hashes: np.ndarray, count: np.ndarray, forms: Sequ
 
 
 def _words_of(start: np.ndarray, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the words of some sentences, and the first word of each sentence, int32[S + 1].
+    """Return the words of some sentences, and the first of each sentence among them, int32[S + 1].
 
-    Words are counted from 1; 0 is a position outside.
+    The latter are counted from 1; 0 is a position outside.
     """
     bounds = np.concatenate([[0], np.cumsum(start[sentences + 1] - start[sentences])])
     words = np.repeat(start[sentences] - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])

@@ -33,7 +33,7 @@ _EDIT, _EDITS = (re.compile(pattern, re.DOTALL) for pattern in (">|[-+].", "(?:>
 
 
 def make_script(form: str, lemma: str) -> str:
-    """Return the script that makes the lemma of the form.
+    """Return the script that makes the lemma from the form.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _edit(edits: list[tuple[str, str]], text: str) -> str | None:
 
 
 def _edits(source: str, target: str) -> str:
-    """Return the shortest sequence of insertions and deletions from one text to another, keeping characters late."""
+    """Return the shortest sequence of insertions and deletions from one text to another, as early as possible."""
     n, m = len(source), len(target)
     cost = [[0] * (m + 1) for _ in range(n + 1)]
     for i in range(n, -1, -1):

@@ -156,7 +156,7 @@ class Tagger:
     ) -> tuple[list[tuple[str, str, str]], np.ndarray]:
         """Return the tag of each word, and the margin of the best sequence with it over those with another, float64.
 
-        The difference is that of sequences of first order; it is infinite for words with one candidate.
+        Margins are between sequences of first order, and infinite for words with one candidate.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Tagger:
     def score(self, forms: FormCache, text: FormRows, encoded: EncodedWords | None = None) -> np.ndarray:
         """Return the scores of the candidates of each word by its form and by the network, float64[n_words, limit].
 
-        ``encoded`` are the scores by a pretrained encoder, and the hidden layers of the words.
+        ``encoded`` is a scorer by a pretrained encoder with the hidden layers of the words.
         """
         scores: np.ndarray = forms.own[text.form]
         if self.network:

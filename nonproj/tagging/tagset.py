@@ -20,7 +20,7 @@ from nonproj.scoring.vocabulary import MAX_FEATURES
 from nonproj.types import Sentence
 
 MAX_TAGS = 20_000
-"""Maximum number of tags, of which the most frequent are learnt; their numbers are int16 in files."""
+"""Maximum number of tags, the most frequent ones; their numbers are int16 in files."""
 
 _MAX_ATTRIBUTES = 1000
 

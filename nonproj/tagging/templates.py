@@ -18,7 +18,7 @@ from nonproj.options.reading import load_yaml
 from nonproj.tagging.tagset import LEVELS
 
 WINDOW = 2
-"""Number of words on either side that templates look at."""
+"""Number of words on either side whose attributes templates may name."""
 
 SAME = "same"
 """Name of the level with the previous tag's value of the same morphological attribute."""

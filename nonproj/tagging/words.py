@@ -127,7 +127,7 @@ def tables_of_folds(
 
 
 def bin_probabilities(p: np.ndarray) -> np.ndarray:
-    """Return a number from 0 to 24 for each probability, int64: half powers of two."""
+    """Return the bin of each probability, 0 to 24, int64: two bins for each power of two."""
     return np.clip(logarithm(1.0 / np.square(np.maximum(p, 1e-9))), 0, 24)
 
 
@@ -137,7 +137,7 @@ def logarithm(numbers: np.ndarray) -> np.ndarray:
 
 
 def bin_counts(seen: np.ndarray) -> np.ndarray:
-    """Return a number below 64 for the counts of the form and its lower-cased form, int64[n]."""
+    """Return the bin, below 64, of the counts of each form and its lower-cased form, int64[n]."""
     form, lower = np.minimum(logarithm(seen + 1.0), 7).T
     return form * 8 + np.where(form < 3, lower, 0)
 
