@@ -42,7 +42,7 @@ SCHEME, EMAIL, NAME, SLASHED, ABBREVIATED = 1, 2, 4, 8, 16
 """Marks of a chunk: it has ``://``; an ``@`` in an address; ``www.`` or a name; a slash; or is like ``e.g.``."""
 
 SIGN = re.compile(r"[/\\@#]|\+(?=\+)|(?<=[wW]{3})\.|[.．](?=\w)")
-"""The signs of which every address has one."""
+"""Pattern of a sign; every address has one."""
 
 _LONGEST_ABBREVIATION = 4
 _LETTERS = "".join(map(chr, LETTERS))
@@ -121,7 +121,7 @@ def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _named(chunk: str, kinds: str, i: int, last: int) -> tuple[int, int]:
-    """Return start and end of the name with a sign at ``i``, after the end of others; both 0 if there is none."""
+    """Return start and end of the name with a sign at ``i``, after that ending at ``last``; both 0 if there is none."""
     for begin in (i - 3, i - 1, i):
         free = begin >= last and (not begin or kinds[begin - 1] not in _IN_NAMES)
         name = _NAME.match(chunk, begin) if free else None

@@ -55,7 +55,7 @@ class Alternatives(NamedTuple):
 def undecided(found: Alternatives) -> list[Int64s]:
     """Return the numbers of overlapping alternatives, int64[K], for each part of the text that has some.
 
-    No alternative goes beyond a part.
+    No alternative crosses the bounds of a part.
 
     Examples
     --------

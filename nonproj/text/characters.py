@@ -1,7 +1,7 @@
 """The characters of a text as arrays: code points, lower case, and kinds, which are finer than Unicode's categories.
 
-Blank characters are what Unicode calls white space, control characters, the zero width space and the byte order mark:
-none of them is ever part of a word.
+Blank characters are Unicode's white space, control characters, the zero width space and the byte order mark: none of
+them is ever part of a word.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ _TEXT = re.compile(r"#\s*text\s*=")
 
 
 def surface(sentence: Sentence) -> list[SurfaceToken]:
-    """Return the tokens of a sentence: words, and multiword tokens in place of theirs.
+    """Return the tokens of a sentence: words, and multiword tokens in place of their words.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def surface(sentence: Sentence) -> list[SurfaceToken]:
 def has_raw_text(sentences: Iterable[Sentence]) -> bool:
     """Return whether a treebank marks where its text has blanks, by ``SpaceAfter=No`` or comments ``# text``.
 
-    A share of `LEAST_SHARE` of its sentences must do so: else text that is joined by blanks would be learnt.
+    At least `LEAST_SHARE` of its sentences must do so: else models would learn from words joined by blanks.
     """
     found = [any("SpaceAfter=No" in line or _TEXT.match(line) for line in sentence.lines) for sentence in sentences]
     return any(found) and sum(found) >= LEAST_SHARE * len(found)
@@ -139,8 +139,8 @@ def raw_text(paragraphs: Sequence[list[list[SurfaceToken]]], random: np.random.G
     paragraphs : sequence
         Result of `paragraphs`.
     random : Generator, optional
-        Varies the text, so that it resembles what people write: lines of other lengths, or one for each sentence,
-        some of which then lack their final full stop.
+        Varies the text, so that it resembles text from other sources: lines of other lengths, or one for each
+        sentence, and some of these sentences without their final full stop.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nonproj.errors import ConfigError
 
 TEXT, LINES, WORDS, TOKENS = FORMATS = ("text", "lines", "words", "tokens")
-"""Running text; a sentence on each line; the same, its words separated by blanks; running text of such words."""
+"""Running text; a sentence per line; a sentence per line, words between blanks; running text, words between blanks."""
 
 RUNNING, GIVEN_WORDS = (TEXT, TOKENS), (WORDS, TOKENS)
 """The formats of running text, without a sentence on each line; those with words that blanks separate."""

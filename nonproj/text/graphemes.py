@@ -1,8 +1,8 @@
 """Characters as readers see them: extended grapheme clusters (Unicode Standard Annex 29), which no token divides.
 
-Clusters are found by Unicode's categories and a few ranges, so that nothing is loaded.  Where the two differ, a cluster
-here is the longer one: every spacing mark and whatever follows a zero width joiner belongs to it.  Blank characters are
-never part of a cluster, because they are never part of a token.
+Clusters are found by Unicode's categories and a few ranges, so that nothing is loaded.  Where they differ from the
+annex, clusters here are longer: they have every spacing mark and any character after a zero width joiner.  Blank
+characters are never part of a cluster, because they are never part of a token.
 """
 
 from __future__ import annotations

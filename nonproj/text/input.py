@@ -103,9 +103,9 @@ def _until_malformed(units: Iterable[Any]) -> Iterator[Any]:
 
 def _byte_blocks(stream: BinaryIO) -> Iterator[bytes]:
     """Yield blocks of bytes, unpacked, as soon as they can be read."""
-    buffered: Any = unpacked(stream)  # which closes the file when it is freed
+    buffered: Any = unpacked(stream)  # closes the file when it is freed
     packed = isinstance(getattr(buffered, "raw", None), gzip.GzipFile)
-    source = buffered.raw if packed else buffered  # what is not buffered is not lost when an error is raised
+    source = buffered.raw if packed else buffered  # unbuffered bytes are not lost when an error is raised
     read = getattr(source, "read1", source.read)
     yield from iter(lambda: read(_BLOCK), b"")
 

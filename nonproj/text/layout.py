@@ -115,7 +115,7 @@ def _runs(kind: Uint8s) -> Int64s:
 
 @kernel
 def spans(text: Text, token_ends: Bools) -> tuple[Int64s, Int64s]:
-    """Return the first characters of the tokens and those behind their last, int64[T] each; long tokens are cut.
+    """Return start and end of each token, int64[T] each; long tokens are cut.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def class_end(kind: Uint8s, run: Int64s, i: int, last: int) -> int:
 
 @kernel
 def class_before(kind: Uint8s, first: int, i: int) -> int:
-    """Return the class of the character before those of one class that end with ``i``, from ``first`` on; 0 if none."""
+    """Return the class before the characters of one class that end with ``i``, from ``first`` on; 0 if none."""
     begin = i
     while begin > first and i - begin < MAX_HASHED and _CLASS[kind[begin - 1]] == _CLASS[kind[i]]:
         begin -= 1
@@ -212,7 +212,7 @@ def class_before(kind: Uint8s, first: int, i: int) -> int:
 
 @kernel
 def _chunks(codes: Uint32s, kind: Uint8s) -> tuple[Int64s, Int64s, Uint8s]:
-    """Return the first character of each chunk, the one behind its last, and the kind of blanks after it."""
+    """Return start and end of each chunk, and the kind of blanks after it."""
     most = len(kind) // 2 + 1
     start, end, blanks = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.uint8)
     count, newlines, width, inside = 0, 0, 0, False

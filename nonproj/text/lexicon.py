@@ -37,7 +37,7 @@ class TokenMatch(NamedTuple):
     start, end : int
         It is ``text[start:end]``.
     bounded : bool
-        Whether tokens end before it and with it: not so for words of letters and digits, which may be part of a token.
+        Whether tokens end before it and with it; False for words of letters and digits, which may be part of a token.
     goes_on : bool
         Whether no sentence ends with it.
     """

@@ -110,9 +110,9 @@ class Multiwords:
         return cls(lexicon, learn(_examples(folds, lexicons, ends, marks), generator(seed, Stream.MULTIWORDS)))
 
     def expand(self, forms: list[str]) -> tuple[dict[int, Words], dict[int, float]]:
-        """Return the words of the multiword tokens among consecutive tokens, and the log-odds of all possible ones.
+        """Return the words of the multiword tokens among consecutive tokens, by index.
 
-        Both are by index.
+        The second result is the log-odds of each token that may be one, by index, too.
 
         Examples
         --------
@@ -237,7 +237,7 @@ def _examples(
 
 
 def _factors(token: list[int], forms: Iterable[_Token], plain: Callable[[str], str]) -> np.ndarray:
-    """Return the weight of each example: the logarithm of its form's count, divided among all with the same words.
+    """Return the weight of each example: 1 plus the logarithm of the count of its form and words, over this count.
 
     Forms with several analyses count each time, because their context decides.
     """

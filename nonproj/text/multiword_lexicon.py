@@ -256,7 +256,7 @@ class MultiwordLexicon:
                 yield from (Segment(b, e, *row) for row in self._ready[form[b:e], place])
 
     def _known(self, segment: str, place: int) -> Iterator[tuple[Any, ...]]:
-        """Yield the words of a known segment, as all but the place in a `Segment`."""
+        """Yield the words of a known segment, as the fields of a `Segment` after ``begin`` and ``end``."""
         known = self.tokens.get(segment, 0)
         for word, counts, _ in self.segments[segment]:
             frequency = 8 * count_class(counts[place - 1]) + count_class(sum(counts))
@@ -352,7 +352,7 @@ def _hashes(texts: Iterable[str]) -> list[int]:
 
 
 def _known_segments(found: Mapping[str, Mapping[str, Sequence[int]]], forms: Iterable[str]) -> set[str]:
-    """Return the segments that tokens support."""
+    """Return the known segments, by `MIN_TOKENS` and `MIN_SHARE`."""
     begins, ends = Counter[str](), Counter[str]()
     for form in forms:
         for length in range(1, min(len(form), LONGEST + 1)):

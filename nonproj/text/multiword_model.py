@@ -231,7 +231,7 @@ def _graph(found: Lattices, token: int, segment: Window, pair: Window, weights: 
 
 @kernel
 def _log_add(a: float, b: float) -> float:
-    """Return the logarithm of the sum of two numbers, given theirs."""
+    """Return the logarithm of the sum of two numbers, given their logarithms."""
     high, low = max(a, b), min(a, b)
     return high if low == -np.inf else high + math.log1p(math.exp(low - high))
 
@@ -272,7 +272,7 @@ def _learn_token(
 ) -> None:
     """Step along the gradient of the log-likelihood of the gold analyses of a token, times a factor.
 
-    Its first segment is the whole.
+    Its first segment is the whole token.
     """
     n = len(gold)
     for place in context:
@@ -332,7 +332,7 @@ def _epoch(
 
 
 def learn(examples: Examples, rng: np.random.Generator) -> np.ndarray:
-    """Return weights learnt from examples, float32: the mean of those after the epochs of the second half."""
+    """Return weights learnt from examples, float32, averaged over the epochs of the second half."""
     weights = np.zeros(1 << BITS, np.float32)
     squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], EPOCHS)
     for _ in range(EPOCHS):
@@ -369,7 +369,7 @@ def _best(found: Lattices, segment: Window, pair: Window, weights: Float32s) -> 
 
 
 def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[list[int]]]:
-    """Return the margin of each token's best analysis into several words over the whole token, and its segments.
+    """Return the margin of each token's best analysis into several words over the token as one, and its segments.
 
     Returns
     -------

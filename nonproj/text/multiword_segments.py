@@ -19,8 +19,8 @@ from typing import NamedTuple
 _ACUTE = "\u0301"
 _ROUNDS = 2
 _FREQUENT_WORD, _FREQUENT_EDIT = 0.4, 0.2
-"""Discounts of a segment, in characters, by the logarithm of the number of tokens with the same word of the segment, or
-with the same edit."""
+"""Discounts on the cost of a segment, in characters: factors of the logarithms of the counts of the segment with its
+word, and of its edit."""
 
 
 class Edit(NamedTuple):

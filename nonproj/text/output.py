@@ -25,7 +25,7 @@ _NEWLINE = re.compile(f"\r\n|[{_NEWLINES}]")
 _EMPTY = "\t_\t_\t_\t_\t_\t_\t_\t"
 
 BLANKS = "".join(c for c in map(chr, range(0x3001)) if c.isspace() or unicodedata.category(c) == "Cc") + "\u200b\ufeff"
-"""All blank characters, the last but one U+3000: see `nonproj.text.characters`."""
+"""All blank characters: see `nonproj.text.characters`."""
 
 _BLANKS = re.compile(f"[{re.escape(BLANKS)}]+")
 

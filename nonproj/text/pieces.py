@@ -72,7 +72,7 @@ class Splitter:
         self.ready = 0  # the buffer up to here is complete
         self.follows = True  # whether what follows it begins a paragraph
         self.searched = 0  # the end of the next paragraph is not before this
-        self.blank = False  # whether the last block was
+        self.blank = False  # whether the last block was blank
         self.known = False  # whether the first line that is no comment has been seen
         self.in_blanks = False
 

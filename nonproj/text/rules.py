@@ -62,7 +62,7 @@ _ENTRY = StringKind("token", 60, 50_000)
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
 _LANGUAGE = {"code": str, "name": str, "suffixes": list, **dict.fromkeys(_GROUPS, list)}
 _FEW = 5
-"""Count of a word from which on its form with a full stop is not an abbreviation, unless that is more frequent."""
+"""Minimum count of a word whose form with a full stop is no abbreviation, unless that form is at least as frequent."""
 
 NOTHING, CONTINUED, NUMBERED, BEGUN, OTHER = range(5)
 """Contexts behind a chunk: the end of a paragraph; lower case or punctuation inside a sentence; a number; a frequent
@@ -295,8 +295,8 @@ class UnicodeRules:
     def _ends(self, form: str, after: str, kind: int) -> bool:
         """Return whether a sentence ends with an abbreviation that a word follows.
 
-        It does before a capital, except with known abbreviations of names and titles, and with capitalised ones, which
-        may be part of a name.
+        It does before a capital, except after the abbreviations of the language; after capitalised ones, which may be
+        part of a name, only before a frequent word.
         """
         lower, words = _plain(form), self.language.words
         if kind != UPPER or len(form) < 3 or not words or _ORDINAL.fullmatch(lower):

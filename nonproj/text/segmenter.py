@@ -34,7 +34,7 @@ from nonproj.text.training import TextModels, train
 from nonproj.types import Float64s, Sentence
 
 TreeScores: TypeAlias = Callable[[Iterable[Sentence]], Float64s]
-"""Returns the score of the best tree of each sentence, minus infinity where there is none."""
+"""Function that returns the score of the best tree of each sentence, minus infinity where there is none."""
 
 
 class Segmenter(Fitted):

@@ -27,7 +27,7 @@ of speech, the mark of its punctuation (``mark``), whether the paragraph ends be
 length of the sentence, that with its open brackets and quotation marks, and its number of verbs."""
 
 _WIDTH = len(_ATTRIBUTES)
-_OWN = 2 * _WIDTH  # the cells of the token before the place, which have what is known of the place
+_OWN = 2 * _WIDTH  # the cells of the token before the place, with the attributes of the place
 _ONE, _PLACE, _INSIDE, _VERBS = (_OWN + _ATTRIBUTES.index(name) for name in ("one", "place", "inside", "verbs"))
 
 TOKENS_AROUND = 6
@@ -110,7 +110,7 @@ OF_BEGINNING = (
 """Templates that use the start of the sentence."""
 
 N_OF_MARKS = 1
-"""Number of leading templates, that of punctuation, which are trained first: rare features then explain the rest."""
+"""Number of leading templates, about punctuation, that are trained first: rare features then explain the rest."""
 
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 STATE_WINDOW: Window = window_of(compile_templates(OF_BEGINNING, GRAMMAR), GRAMMAR)

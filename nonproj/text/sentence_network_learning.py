@@ -1,7 +1,7 @@
 """Training of the network that scores sentence ends: logistic regression on pieces of paragraphs.
 
-Rows of tokens, inputs of layers and hidden units have dropout.  The rows of forms have the highest rate, so that
-suffixes, shapes and classes are learnt, too, on which places next to unknown words depend.
+Rows of tokens, inputs of layers and hidden units have dropout.  Its rate is highest for the rows of forms, so that the
+network also learns suffixes, shapes and classes, on which places next to unknown words depend.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class TrainableSentenceNetwork:
 def learn_sentence_network(
     examples: EndExamples, epochs: int, rng: np.random.Generator, progress: Callable[..., Any]
 ) -> SentenceNetwork:
-    """Return a network that has learnt the sentence ends of a text; ``epochs`` are for a text that is not small."""
+    """Return a network that has learnt the sentence ends of a text; ``epochs`` is the number for a large text."""
     network = TrainableSentenceNetwork(examples, rng)
     pieces, epochs = np.arange(len(network.sizes)), SENTENCES.epochs(epochs, int(network.sizes.sum()))
     Learner(network, [pieces] * epochs, lambda _: rng).learn("network of sentences", progress)

@@ -48,7 +48,7 @@ class Beginnings(NamedTuple):
     Attributes
     ----------
     token : ndarray of shape (B,), int64
-        Its first token.
+        The first token of the sentence.
     brackets, quotes, verbs : ndarray of shape (B,), int64
         The open brackets, the quotation marks and the finite verbs since then.
     mass : ndarray of shape (B,), float64
@@ -217,7 +217,7 @@ class SentenceSpans(NamedTuple):
 
 @kernel
 def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) -> None:
-    """Add a stretch if it is probable enough and there is room."""
+    """Add a stretch if it is probable enough and the arrays are not full."""
     number = stretches.size[0]
     if mass >= stretches.least and number < len(stretches.begin):
         stretches.begin[number], stretches.end[number], stretches.mass[number] = begin, end, mass

@@ -169,8 +169,8 @@ def train(
 def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
     """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
 
-    They may if they do in a share of all cases; kinds that never meet are separated unless they are letters or digits.
-    In text without blanks, letters are always separated.
+    They may if they do in a minimum share of all cases, or if the kinds never meet and are not both kinds of words.  In
+    text without blanks, letters are always separated.
     """
     pairs, separated = np.zeros((KINDS, KINDS), np.int64), np.zeros((KINDS, KINDS), np.int64)
     for corpus in corpora:

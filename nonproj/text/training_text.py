@@ -14,7 +14,7 @@ from nonproj.text.tokens import ALWAYS
 from nonproj.text.words import join_units
 
 FOLDS = 5
-"""Number of folds: word statistics are counted on the other folds, because a rare word's would reveal its place."""
+"""Number of folds: word statistics are counted on the other folds, as those of a rare word would reveal its place."""
 
 _LEAST_JOINED, _MIN_JOINED = 5, 0.0005
 """Minimum number of words with blanks in a treebank, and minimum share of these, for training the model of words."""

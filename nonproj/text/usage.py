@@ -43,7 +43,7 @@ class KnownWords(NamedTuple):
     tag : ndarray of shape (T + 6,), uint8
         The word's most frequent class, or that of its suffix if the word is unknown.
     mark : ndarray of shape (T + 6,), uint8
-        Whether a sentence ends after it by its punctuation alone: see `_find_marks`.
+        The mark of its punctuation, by which a sentence may end: see `_find_marks`.
     """
 
     case: np.ndarray
