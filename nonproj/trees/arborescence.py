@@ -6,8 +6,8 @@ matrices share `nonproj.trees.contraction` and differ in how they find the best 
 
 A single root needs no penalty.  The algorithm works for scores from any ordered group, here for pairs (-root arcs,
 score) in lexicographic order: fewest root arcs first, then the highest score.  Cycles never hold a root arc, so a
-component takes a root arc only if no other arc enters it.  But then a cycle may be contracted by an arc so low that no
-best tree has it, which takes digits from all others: the tree is sought again without such arcs.
+component takes a root arc only if no other arc enters it.  But then the best arc into a cycle may be so low that no
+best tree has it, and takes digits from other scores: the search is repeated without such arcs.
 
 Other packages call the kernel `best_arborescence`.
 """

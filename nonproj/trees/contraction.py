@@ -123,7 +123,7 @@ def expand(components: Components, n_components: int, heads: Int32s) -> None:
 def largest_loss(components: Components, n_components: int, best: Float64s) -> float:
     """Return a bound on the difference between the best arc into a word and the arc of a best tree into it.
 
-    Infinity unless the best arc of some component is further below, whose score takes digits from others.  The
+    Infinity unless the best arc into some component loses more than this: it then takes digits from other scores.  The
     components were expanded; ``best`` float64[N] are the scores of the best arcs.
     """
     lost = most = 0.0

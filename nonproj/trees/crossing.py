@@ -66,7 +66,7 @@ def nonprojective(heads: ArrayLike) -> Bools:
 def _covers_others(heads: Int64s, place: Int64s, n_below: Int64s) -> Bools:
     """Return a mask of the arcs that pass over a word that is not a descendant of their head.
 
-    ``least`` and ``most`` are those of the places of ``2 ** k`` neighbours; two such ranges cover the words of an arc.
+    ``least`` and ``most`` are the extreme places of ``2 ** k`` neighbours; two such ranges cover the words of an arc.
     """
     modifiers = np.arange(1, len(place))
     low, high = np.minimum(heads, modifiers) + 1, np.maximum(heads, modifiers)

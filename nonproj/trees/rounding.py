@@ -5,8 +5,8 @@ of the absolute values of all terms (copies of arcs, and other parts) of the bes
 least the rounded sum of this tree's terms, which is below the exact one by at most ``k u A`` for ``k`` operations and
 the unit roundoff ``u = 2^-53`` (Higham 2002, "Accuracy and stability of numerical algorithms", section 4.2).  Negative
 terms only lower the tree's score, so ``A`` is at most twice the sum of the positive terms plus the absolute dual value.
-The copies of an arc do not sum to its score exactly after many steps; the deficit is added, for each word that of the
-arc with the largest one.  Arcs so low that no tree with them scores as much as the dual value do not count.
+The copies of an arc do not sum to its score exactly after many steps; for each word, the largest deficit of an arc into
+it is added.  Arcs so low that no tree with them scores as much as the dual value do not count.
 
 Scores relative to the best arc into each word (`nonproj.dual.domain`) are rounded by at most ``u`` times themselves.
 Relative scores of a tree under a bound ``B`` are not positive and sum to at most ``|B|`` plus its other scores in
@@ -119,7 +119,7 @@ def rounding_error(
     highest = 0.0
     for score in others:
         highest = max(highest, score)
-    most = terms * highest  # that a tree can have beside an arc
+    most = terms * highest  # bounds the score of a tree without one of its arcs
     for m in range(1, n_nodes):
         top = 0.0
         for a in range(arcs.start[m], arcs.start[m + 1]):
