@@ -101,7 +101,7 @@ class Copy(Generic[_T]):
 
     def __init__(self, call: Callable[[], _T]):
         self._call, self._process = call, None
-        if can_fork() and "torch" not in sys.modules:  # whose threads may hold locks
+        if can_fork() and "torch" not in sys.modules:  # its threads may hold locks
             with contextlib.suppress(OSError):  # too many processes, or too little memory
                 (self._process,) = fork(1, partial(_answer, call))
         self.begun = self._process is not None

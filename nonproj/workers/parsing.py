@@ -176,7 +176,7 @@ def tasks_of(source: Source, options: TextOptions) -> Iterator[Task]:
 
 
 def tasks_and_ends(source: Source, options: TextOptions) -> Iterator[tuple[Task, bool]]:
-    """Yield the tasks of a file (see `tasks_of`), at least one, each with whether it is the last.
+    """Yield the tasks of a file (see `tasks_of`), at least one, each with a flag that is true for the last.
 
     An error in the file comes after the task before it, which is then not the last.
 
