@@ -21,7 +21,7 @@ QUEUE = 2048
 """Maximum number of connections that the system holds until they are accepted."""
 
 ACCEPTED = 16
-"""Maximum number of connections accepted in a round of the event loop.  One that is refused is closed three later."""
+"""Maximum number of connections accepted in a round of the event loop.  A refused one is closed three rounds later."""
 
 PAUSE_SECONDS = 1.0
 """Seconds until the next attempt, when the system has no descriptor or memory for another connection."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from nonproj.errors import NonprojError
 
 CAUTION = 1.25
-"""Safety factor: to admit a request, the estimate times it must be within the limit; to evict, divided by it beyond."""
+"""Safety factor: estimates are multiplied by it to admit a request, and divided by it to evict a waiting one."""
 
 MEMORY = 0.97
 """Weight of all earlier requests of a kind, relative to the last one, in the estimate of their speed."""
@@ -222,7 +222,7 @@ class Admission:
         for ticket in list(self._waiting):
             own = self.estimate(ticket)
             waited = now - ticket.arrived
-            seconds = (delay + own) / CAUTION if delay else CAUTION * own  # the next one has to be certain
+            seconds = (delay + own) / CAUTION if delay else CAUTION * own  # stricter for one that would start now
             if not ticket.at_once and waited + seconds > self.limit:
                 self.discard(ticket)
                 found.append((ticket, self._refusal(delay + own)))

@@ -167,7 +167,7 @@ async def _process(request: Request) -> Response:
 
 
 async def _health(request: Request) -> Response:
-    """Respond whether a worker answers, or all are busy."""
+    """Respond with the state of the server, which is well if a worker answers, or all are busy."""
     service: Service = request.app.state.service
     pool, models = service.pool, list(service.reloader.models)
     well = await pool.workers.check(check_health, models[0])

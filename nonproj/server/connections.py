@@ -25,7 +25,7 @@ from nonproj.server.accepting import ACCEPTED, log
 CONNECTIONS = 1000
 """Maximum number of connections; for each additional one, the one that has been idle for longest is closed.
 
-If none is idle, requests on additional connections are refused, and connections beyond `REFUSED` closed at once.
+If none is idle, requests on additional connections are refused, and more than `REFUSED` of these are closed at once.
 """
 
 REFUSED = 100

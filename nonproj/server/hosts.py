@@ -66,7 +66,7 @@ class HostCheck:
         return None
 
     def _is_own(self, name: str | None, address: str) -> bool:
-        """Whether a host is allowed, a loopback name, or the address of the connection."""
+        """Return whether a host is allowed, a loopback name, or the address of the connection."""
         if name is None:
             return False
         if ANY in self.hosts or name in self.hosts or name == "localhost" or name.endswith(".localhost"):
@@ -78,12 +78,12 @@ class HostCheck:
             return False
 
     def _is_allowed(self, origin: str, host: str) -> bool:
-        """Whether an origin is allowed, or the host itself."""
+        """Return whether an origin is allowed, or the host itself."""
         own = origin.lower().removeprefix("http://").removeprefix("https://") == host.lower()
         return own or ANY in self.origins or origin.lower() in self.origins
 
     def _is_navigation(self, headers: Headers) -> bool:
-        """Whether the request is a user following a link; other content can only be requested by pages."""
+        """Return whether a user followed a link: only pages request other content."""
         return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 

@@ -112,7 +112,7 @@ class WorkerPool:
         return CallResult(reply.value, started - ticket.arrived, loop.time() - started)
 
     async def _process(self, ticket: Ticket, left: asyncio.Future[Any], again: bool) -> WorkerProcess:
-        """Return a process for a call when it is its turn; with ``again`` it is the next."""
+        """Return a process for a call when it is its turn; with ``again``, the call goes to the front of the queue."""
         turn: asyncio.Future[WorkerProcess] = asyncio.get_running_loop().create_future()
         if self.workers.failed.done():
             raise ClusterError("no worker process can be started")

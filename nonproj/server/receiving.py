@@ -17,7 +17,7 @@ DISCARD_SECONDS = 1.0
 async def body_of(request: Request, max_bytes: int, seconds: float) -> bytes:
     """Return the body of a request.
 
-    Of a body that is too large, the rest is discarded first: a client that is still sending may not read a response.
+    The rest of a body that is too large is discarded first: a client that is still sending may not read a response.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from nonproj.server.starting import Preparation, Reply, leave_signals_to_the_mai
 from nonproj.workers.processes import WorkerProcess
 
 STARTS = 2
-"""Number of failed attempts per worker process, if none is left, after which no more are started."""
+"""Number of failed starts per worker process after which no more are attempted, if no process is left."""
 
 MAX_PAUSE = 30.0
 """Maximum time between two attempts to start a worker process."""
