@@ -57,7 +57,7 @@ class Batch(NamedTuple):
     found : sequence of SearchResult
         The best trees, best first, over ``arcs``.
     pruned : sequence of SearchResult or None
-        The best trees over the candidate arcs, where a sentence was then decoded over all.
+        The best trees over the candidate arcs, where a sentence was then decoded over all arcs.
     labels : sequence of list of ndarray of shape (n,), int64
         The number of each arc's label, for each tree.
     margins : sequence of ndarray of shape (n,), float64

@@ -112,7 +112,7 @@ import os, runpy, sys, threading
 threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
 """
-"""Program that runs a module, and ends with the process that started it, whose end of the pipe then closes."""
+"""Program that runs a module, and ends when the process that started it ends and so closes its end of the pipe."""
 
 
 @contextmanager

@@ -139,7 +139,7 @@ def decode(batch: Batch) -> Batch:
 def crossing_costs(batch: Batch, chosen: Sequence[int]) -> list[CrossingCosts]:
     """Return the costs of the arcs of some sentences where they are crossed; an empty list if there are none.
 
-    Where the best trees by scores alone are projective, they have the highest values, too: costs are not negative.
+    Where the best trees by scores alone are projective, they are the best with costs, too: costs are not negative.
     """
     loaded, known, factor = batch.loaded, batch.known, batch.request.crossing
     if known is None or loaded.crossing is None or loaded.crossing_table is None or not factor:
