@@ -155,7 +155,7 @@ def _label(arc: PlacedArc, dark: bool | None) -> str:
 
 
 def _paint(name: str, dark: bool | None, attribute: str = "fill") -> str:
-    """Return a colour attribute; if the viewer may prefer a dark background, a class overrides it."""
+    """Return a colour attribute; where the viewer prefers a dark background, the rules of `_style` override it."""
     return f'{attribute}="{COLOURS[name][bool(dark)]}"'
 
 
