@@ -55,7 +55,7 @@ class CrossingScorer(Fitted):
         return self.unit * np.maximum(np.round(np.logaddexp(0.0, -sums), 6) - FREE, 0.0)
 
     def state(self) -> State:
-        """Return the state from which `from_state` restores it."""
+        """Return the state from which `from_state` restores the model."""
         return {"scale": self.scale, "unit": self.unit}, {"weights": self.weights}
 
     @classmethod

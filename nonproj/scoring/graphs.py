@@ -256,7 +256,7 @@ class GraphModel(Fitted):
         return connected([sorted(arcs) for arcs in graph], heads, names)
 
     def state(self) -> State:
-        """Return the state from which `from_state` restores it."""
+        """Return the state from which `from_state` restores the model."""
         return {"paths": self.paths, "plain": self.plain, "relative": self.relative}, {"weights": self.weights}
 
     @classmethod

@@ -116,7 +116,7 @@ def join_words(values: Iterable[Mapping[int, int]], batch: JoinedTokens) -> dict
 
 
 def join_rows(rows: Sequence[PartRows], batch: JoinedTokens) -> PartRows:
-    """Return the parts of all sentences of a batch, with its numbers of nodes."""
+    """Return the parts of all sentences of a batch, over the nodes of the batch."""
     if len(rows) == 1:
         return rows[0]
     nodes = np.concatenate([each.nodes for each in rows])

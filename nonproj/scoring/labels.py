@@ -213,7 +213,7 @@ def best_label_scores(scores: np.ndarray, words: np.ndarray, demanded: Mapping[i
     words : ndarray of shape (n,), int
         The modifier of each arc.
     demanded : mapping of int to int, optional
-        From words that must have a label to its number.
+        The numbers of the labels that some words must have, by word.
 
     Examples
     --------

@@ -142,7 +142,7 @@ class ProjectedVectors(NamedTuple):
     matrix: np.ndarray
 
     def rows(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the row of each of some vectors, int32[n, E]; exact, because sums are integers below 2 ** 53."""
+        """Return the rows of some vectors, int32[n, E]; sums are exact, because they are integers below 2 ** 53."""
         sums = vectors.astype(np.float64) @ self.matrix.astype(np.float64)
         found: np.ndarray = np.clip(np.rint(sums / PROJECTION_UNIT), -_LARGEST_ROW, _LARGEST_ROW)
         return found.astype(np.int32)

@@ -48,7 +48,7 @@ class Features(NamedTuple):
 
 
 class LabelScores(NamedTuple):
-    """The scores of labels with which the arcs of a batch were scored.
+    """The scores of the labels of a batch's arcs; the arcs' own scores include the best ones.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class Scorer:
         scores : list of ndarray, float64[P]
             The scores of arcs include those of their best labels.
         known : LabelScores or None
-            If labels are scored with the arcs.
+            None unless labels are scored with the arcs.
         """
         scores, known = [], None
         arcs, starts = list(map(attrgetter("arcs"), spaces)), list(map(attrgetter("starts"), spaces))
@@ -202,7 +202,7 @@ class Scorer:
     def score_labels(self, features: Features, weights: np.ndarray) -> np.ndarray:
         """Return the score of each label of each arc, [A, n_labels], unscaled: see `nonproj.scoring.labels`.
 
-        Only where labels are scored with the arcs.
+        Only for models that score labels with the arcs.
         """
         assert features.labelled is not None
         return label_scores(*features.labelled, self.n_labels, weights, features.lines)

@@ -30,7 +30,7 @@ LABEL_CODES = ("none", "direction", "distance")
 """The geometric codes of labelled arcs."""
 
 LABELLED_ARC = "labelled_arc"
-"""Arcs with labels, scored before the tree is known, so templates look at head and modifier only."""
+"""Arcs with labels, scored before the tree is known, so templates name head and modifier only."""
 
 LABEL_PAIRS = ("label_sibling", "label_grandparent")
 """Pairs of labels, of adjacent modifiers and of consecutive arcs, scored once the tree is known."""
@@ -176,7 +176,7 @@ def _kind(terms: Sequence[Term]) -> int:
 def part_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> TemplateTable:
     """Return one file of templates, see `load_templates`, as kernels read it.
 
-    ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template is unknown.
+    ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template is invalid.
     """
     part = spec["part"]
     compiled = compile_templates(spec["templates"], grammar_of(part), attributes)

@@ -89,9 +89,9 @@ class TreeLabeler:
         trees : ndarray, int32
             From `nonproj.scoring.joined.join_heads`.
         known : LabelScores, optional
-            The scores with which arcs were scored, the trees' among them.
+            From `Scorer.score_batch`, for arcs that include the trees'.
         demanded : mapping of int to int, optional
-            The nodes that must have a label, and may have any.
+            The nodes whose labels are required: they may have any.
         """
         (weights, scale), (parser_weights, parser_scale) = self.tables
         rows, scorer = label_parts(trees, batch), self.scorer
@@ -243,7 +243,7 @@ def _decode_labels(
     labels: Int64s,
     margins: Float64s,
 ) -> float:
-    """Write labels, and margins if there is memory for them; return the score of the labelling."""
+    """Write labels, and margins unless their array is empty; return the score of the labelling."""
     n_nodes, most = tree.heads.shape[0], found.labels.shape[1]
     chart = LabelChart(np.empty((n_nodes, most)), np.empty((n_nodes, most, most)))
     _fill_chart(tree, found, siblings, grandparents, chart)

@@ -15,7 +15,7 @@ from nonproj.scoring.vocabulary import FEAT, FIRST, OUTSIDE, PADDING, Tokens
 from nonproj.types import Int16s, Int32s, Int64s, Uint8s
 
 REACH = {"form": 0, "lemma": 0, "pos": 3, "suffix2": 0, "suffix3": 1, "shape": 0, "key": 2, "morph": 2, VECTOR: 0}
-"""The attributes that are looked up, and the maximum distance of neighbours for which they are: 0 is the word alone."""
+"""Attributes that have rows, and the maximum distance of neighbours whose attribute counts; 0 is the word alone."""
 
 BETWEEN = "pos"
 """The attribute of the words between head and modifier."""

@@ -44,7 +44,7 @@ LARGEST = {"layers": 100, "heads": 1000, "hidden": 20_000, "inner": 100_000, "po
 """Limits of the sizes."""
 
 LARGEST_NUMBER = 1e4
-"""The largest number in a vector, and in the layers behind an encoder: with it, no sum of products overflows."""
+"""The largest number in a vector, and in the layers behind an encoder, so that no sum of products overflows."""
 
 _PREFIXES = {
     "bert": "bert.",

@@ -20,7 +20,7 @@ _MOST_WORDS = 1 << 16
 """The maximum number of words whose pieces are kept."""
 
 _BEFORE = " "
-"""The first character of special pieces: normalizers and pre-tokenizers leave no blank in what is cut into pieces."""
+"""The first character of special pieces: normalizers and pre-tokenizers leave no blank in a text that is cut."""
 
 
 class SentencePieces(NamedTuple):

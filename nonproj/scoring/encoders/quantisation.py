@@ -39,7 +39,7 @@ _AT_ONCE = 4096
 
 
 def block_size(length: int) -> int:
-    """Return the size of the blocks of rows of a length.
+    """Return the block size for rows of a length.
 
     Raises
     ------
