@@ -1,4 +1,4 @@
-"""Exponentials in training, equal on all processors, unlike the last bits of those of NumPy and C libraries."""
+"""Exponentials in training: bit-identical on all processors, unlike those of NumPy and of C libraries."""
 
 from __future__ import annotations
 

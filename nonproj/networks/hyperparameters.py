@@ -52,7 +52,7 @@ class Hyperparameters:
     unit_dropout, context_dropout : float
         Dropout probabilities of hidden units, and of the inputs of each layer over words in context.
     averaged : bool
-        Whether the network is the mean over the epochs of the second half, rather than the last one.
+        Whether the network is the mean over the second half of the epochs, not that of the last one.
     min_steps, max_factor : int
         Small treebanks are trained for more epochs, up to this number of steps and this factor.
     """

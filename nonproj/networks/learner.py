@@ -43,7 +43,7 @@ class TrainableNetwork(Protocol):
     sizes : ndarray, int64
         Sizes of all examples, in the unit of `Hyperparameters.batch`.
     rows : list of AdaGrad
-        On tables in which steps move only some rows.
+        Steps on tables, each of which moves only some rows.
     dense : list of ndarray
         All other tables, float32, which Adam changes in place.
     """

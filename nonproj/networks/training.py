@@ -191,7 +191,7 @@ def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.n
     -------
     loss : float
     wrong : int
-        Items whose best class is not the gold one, including those that are not learnt from.
+        Number of items whose best class is not the gold one, including those that are not learnt from.
     gradient : ndarray of shape (M, C), float32
         Gold minus probability.
     """
