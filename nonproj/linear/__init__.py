@@ -1,7 +1,7 @@
 """Linear models over hashed features: pruner, parser, labeler, tagger, lemmatizer and splitters.
 
 - `hashing`: the hash of features and strings
-- `templates`: from templates to what is hashed
+- `templates`: feature templates, and the terms that are hashed
 - `perceptron`: the averaged perceptron: lazy averages
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
 - `concatenation`: concatenation of large arrays

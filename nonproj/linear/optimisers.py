@@ -54,7 +54,7 @@ class LaterMean:
         self._skipped, self._epochs = epochs // 2, 0
 
     def add(self) -> None:
-        """Count the weights after an epoch."""
+        """Include the weights after an epoch in the mean, if it is of the second half."""
         self._epochs += 1
         if self._epochs > self._skipped:
             for table, total in zip(self._weights, self._totals, strict=True):
@@ -110,7 +110,7 @@ def _adam(
 
 @kernel
 def root_of_squares(squares: Float32s, place: int | np.uint32, square: float | np.float32) -> float:
-    """Add a squared gradient to a sum, and return its root: AdaGrad divides its steps by it."""
+    """Add a squared gradient to a sum, and return the root of the sum, by which AdaGrad divides its steps."""
     squares[place] += np.float32(square)
     return np.sqrt(squares[place] + 1e-8)
 

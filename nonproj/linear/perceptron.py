@@ -1,7 +1,7 @@
 """The averaged perceptron (Collins 2002): its weights, and lazy averages.
 
-Its users compute scores, inference and the difference of gold and predicted structures: an update moves weights by a
-kernel that calls `change_weight`.
+Callers compute scores, inference and the difference of gold and predicted structures; their kernels update weights by
+`change_weight`.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ def register(component: _C) -> _C:
 
 
 def load(component: type[_S], state: State, *context: Any) -> _S:
-    """Return a component from its state, after the checks of its schema; ``context`` is passed to `from_state`."""
+    """Return a component from its state, checked against its schema; ``context`` is passed to `from_state`."""
     check_state(state, component.schema, f"the component '{component.name}'")
     found: _S = component.from_state(*state, *context)
     return found
