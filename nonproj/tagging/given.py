@@ -59,7 +59,7 @@ def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
 
 
 def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
-    """Return the key of a word for the tagger, which chooses only allowed ones of ``n_tags`` tags.
+    """Return a key of a word by which the tagger chooses only allowed tags; ``n_tags`` is the number of all.
 
     Examples
     --------

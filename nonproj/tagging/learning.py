@@ -14,13 +14,13 @@ from nonproj.tagging.decoding import ChainExamples, train_text
 _CHUNK = 500
 
 MARGIN = 20.0
-"""Score by which the gold tags must win for each wrong tag, in training."""
+"""Margin in training: the score by which the gold tags must win, for each wrong tag."""
 
 LEXICON_FOLDS = 10
 """Number of folds: in training, a word is looked up in a lexicon of the other folds, so that some words are unknown."""
 
 Progress: TypeAlias = Callable[..., Any]
-"""``progress(iterable, description)``, which wraps the long loops."""
+"""Function ``progress(iterable, description)`` that wraps the long loops."""
 
 
 class ChainStart(NamedTuple):
