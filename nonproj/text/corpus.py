@@ -48,7 +48,7 @@ _TAGS = (
 )  # fmt: skip
 
 N_CLASSES = 2 * len(_TAGS) + 1
-"""Classes of words."""
+"""Number of classes of words."""
 
 
 def word_class(row: Sequence[str]) -> int:
@@ -122,7 +122,7 @@ class RawText(NamedTuple):
     token_ends, sentence_ends : ndarray of shape (n,), bool
         Whether a character is the last of a token, or of a sentence.
     tags : ndarray of shape (n,), uint8
-        For the last character of a token its class.
+        The class of each token, at its last character.
     """
 
     text: str

@@ -33,7 +33,7 @@ class Language(NamedTuple):
     Attributes
     ----------
     code, name : str
-        ISO 639-1, and in English.
+        The code in ISO 639-1, and the name in English.
     words : frozenset of str
         Frequent words.  A sentence ends between an abbreviation and one of them that is capitalised.
     tokens : frozenset of str

@@ -13,8 +13,8 @@ from nonproj.text.characters import APOSTROPHE, DIGIT, KINDS, LETTERS, LOWER, NE
 from nonproj.types import Bools, Int64s, Uint8s, Uint32s
 
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
-"""Ends of a chunk: that of the text, a blank, several, a line end where the next chunk would not have fit on the line,
-a line end where it would have, or the end of a paragraph."""
+"""Ends of a chunk: the end of the text, a blank, several, a line end where the next chunk would not have fit on the
+line, a line end where it would have, or the end of a paragraph."""
 
 TOKEN_ENDS, SENTENCE_GOES_ON = 1, 2
 """Decisions about the place after a character: see `Text`.  The end of a paragraph always ends a sentence."""

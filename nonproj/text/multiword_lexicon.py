@@ -1,8 +1,8 @@
 """Lexicon of the words inside tokens, and the segments that may be words in a token.
 
-A *known* segment is a word in several multiword tokens, and in a share of all that begin or end with it.  Every other
-one is *open*.  An analysis of a token is a path through its segments, in which no two open ones are adjacent; tokens
-are also analysed as a whole: as one word, or, if they were multiword tokens in training, as their words there.
+A *known* segment is a word in several multiword tokens, and in enough of all tokens that begin or end with it.  Every
+other one is *open*.  An analysis of a token is a path through its segments without two adjacent open ones; tokens are
+also analysed as a whole: as one word, or, if they were multiword tokens in training, as their words there.
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ class MultiwordLexicon:
                 yield Segment(begin, end, OPEN, place, hashed, key, frequency, tokens.get(word, 0), (word,))
 
     def _fitting(self, segment: str) -> list[_CountedEdit]:
-        """Return the edits that do not replace a whole segment."""
+        """Return the edits that fit a segment and do not replace all of it."""
         found: list[_CountedEdit] = []
         n, plain = len(segment), without_acutes(segment)
         for unaccented, front, back in self._sizes:

@@ -43,7 +43,7 @@ class Segmenter(Fitted):
     Attributes
     ----------
     description : str
-        A trained model, or the rules in use, in words.
+        Description of the trained model, or of the rules in use.
     finder : TextModels or UnicodeRules
         Model or rules that find tokens and sentences.
     multiwords : Multiwords

@@ -37,7 +37,7 @@ from nonproj.text.usage import KnownWords, Usage, is_finite_verb
 from nonproj.types import Float32s, Float64s, Int64s
 
 MIN_SHARE = 1 / 256
-"""Minimum share of the probability of a beginning that is kept; the most probable one always is."""
+"""Minimum probability of a beginning that is kept; the most probable one always is."""
 
 _MOST_BEGINNINGS = round(1 / MIN_SHARE) + 3
 
@@ -50,7 +50,7 @@ class Beginnings(NamedTuple):
     token : ndarray of shape (B,), int64
         The first token of the sentence.
     brackets, quotes, verbs : ndarray of shape (B,), int64
-        The open brackets, the quotation marks and the finite verbs since then.
+        The numbers of open brackets, quotation marks and finite verbs from there on.
     mass : ndarray of shape (B,), float64
         The probability that it began there and has not ended yet.
     """

@@ -99,7 +99,7 @@ TEMPLATES = (
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 
 N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
-"""Number of features of a place: of the first ones, and of all."""
+"""Number of features of a place by `_OF_CLASSES`, and by all templates."""
 
 _CELLS = 6 * _WIDTH
 

@@ -73,7 +73,7 @@ TEMPLATES = (
 WINDOW: Window = window_of(compile_templates(TEMPLATES, GRAMMAR), GRAMMAR)
 
 N_FEATURES = len(TEMPLATES)
-"""Features of a place."""
+"""Number of features of a place."""
 
 _REACH, _CELLS = 2, 6 * _WIDTH
 
