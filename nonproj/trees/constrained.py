@@ -26,7 +26,7 @@ def constrained_marginals(scores: Float64s, allowed: Bools, single_root: bool) -
     allowed : ndarray of shape (N, N), bool
         ``allowed[h, m]`` of the arc from h to m.  The diagonal and column 0 are ignored.
     single_root : bool
-        As for `nonproj.trees.marginals.marginals`, which is not strict here.
+        As for `nonproj.trees.marginals.marginals`, which is used here without ``strict``.
 
     Returns
     -------
