@@ -146,7 +146,7 @@ class Processes:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use, on average, by its affinity and the limits of its group."""
+    """Return the number of cores that this process may use, by its affinity and the limits of its control group."""
     from joblib import cpu_count  # imports much that a stated number does not need
 
     return int(cpu_count())
