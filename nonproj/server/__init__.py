@@ -3,7 +3,7 @@
 - `processing`: one request, from data to the body of the response, in a worker process
 - `memory`: the memory limit of a worker
 - `copies`: the server's own copies of its models
-- `admission`: decides which requests can be answered in time; the errors of requests that are not, or are ended
+- `admission`: decides which requests can be answered in time; the errors of refused and of ended requests
 - `starting`, `workers`, `pool`: starts worker processes, keeps them alive, and gives them requests from a queue
 - `reloading`: loads the models, at the start and again on demand
 - `parameters`, `bodies`, `receiving`: the parameters of requests, and how they are received

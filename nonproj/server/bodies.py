@@ -33,7 +33,7 @@ async def parameters_of(request: Request, max_bytes: int, seconds: float) -> dic
     Raises
     ------
     HTTPException, GoneError
-        From there; or the body is not a form (415).
+        As for `body_of`; also if the body is not a form (415).
     RequestError
         It is malformed, or a parameter is given twice.
     """
