@@ -53,7 +53,7 @@ class Batch(NamedTuple):
     scores : sequence of ndarray of shape (P,), float64
         The scores of these parts.
     known : LabelScores or None
-        Scores of labels of all sentences, with which the candidate arcs were scored.
+        The scores of labels of all candidate arcs, if labels are scored with arcs.
     found : sequence of SearchResult
         The best trees, best first, over ``arcs``.
     pruned : sequence of SearchResult or None

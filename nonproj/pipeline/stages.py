@@ -1,4 +1,4 @@
-"""The stages of parsing: functions from a `Batch` to a `Batch` with more fields; `STAGES` is the program.
+"""The stages of parsing: functions from a `Batch` to a `Batch` with more fields; `STAGES` lists them in their order.
 
 Another parser is another list: a stage of your own in place of one of these, before or after it.
 """
