@@ -150,7 +150,7 @@ def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:
 def compared(
     heads: Sequence[int], labels: Sequence[str], other_heads: Sequence[int], other_labels: Sequence[str]
 ) -> tuple[list[TreeArc], list[TreeArc]]:
-    """Return the arcs of a tree, with their kinds by comparison with another tree, and the arcs of this that differ.
+    """Return the arcs of a tree, with their kinds by comparison with another tree, and the other's differing arcs.
 
     Labels are compared if both trees have them; an arc of a word without an arc in the other tree has the kind of a
     single tree.

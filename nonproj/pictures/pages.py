@@ -49,7 +49,7 @@ def policy(script: str, style: str) -> str:
 
 
 def headers(script: str, style: str) -> dict[str, str]:
-    """Return the headers of a server's page, with a policy that lets it talk to this server only.
+    """Return the headers of a server's page, with a policy that lets it connect to this server only.
 
     Examples
     --------
