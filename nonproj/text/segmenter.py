@@ -96,6 +96,7 @@ class Segmenter(Fitted):
         seed : int
         progress : callable, optional
             ``progress(iterable, description)`` wraps the loops over epochs.
+
         Raises
         ------
         ConfigError

@@ -4,7 +4,7 @@ Each window is computed by itself, on one thread, so vectors do not depend on th
 number of threads or of processes: they are bit-identical on one processor.  Windows of equal length together would be
 2 % faster (64 sentences of English EWT, eight bits), but their last bits would depend on each other.  Memory is bounded
 too: besides the encoder and the result, a thread needs four bytes for each head and pair of pieces of a window, and for
-each of its pieces four times the inner dimensions plus about 40 times the dimensions: with MiniLM 30 MB.
+each of its pieces four bytes for each inner dimension and about 40 for each dimension: with MiniLM 30 MB.
 """
 
 from __future__ import annotations
