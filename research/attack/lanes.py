@@ -1,4 +1,4 @@
-"""The lanes of the attack; to add one is one line here, and a line in the table of `README.md`."""
+"""The lanes of the attack; a new one is a line here, and a line in the table of `README.md`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     patience : float
         Seconds after which a case counts as a hang.
     least : int
-        The number of tries of which the figures are made, at least.
+        Minimum number of tries for the published figures.
     what : str
         Description of the attack.
     """
