@@ -121,7 +121,7 @@ class Choice(NamedTuple):
         return self.repositories[0]
 
     def explanation(self, taken: str = "") -> str:
-        """Return a line that says which treebanks there are, and which one is taken: by default the first of them.
+        """Return a line that names the treebanks, and the one that is taken: by default the first of them.
 
         Examples
         --------
@@ -315,7 +315,7 @@ def fetch(
 
 
 def _without_network(choice: Choice, folders: Sequence[Path]) -> str:
-    """Return how to go on without a network, for messages."""
+    """Return advice for messages: how to go on without a network."""
     here = [each for each in choice.repositories[1:] if any(locate(each, folder) for folder in folders)]
     if here:
         return f"{here[0]} is at hand: name it instead"

@@ -23,7 +23,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 
 TEXT = "An example: 1 + 1 = 2. ¿Qué? Ça va; это\u00a0да!\n\nவணக்கம். 3,5 % …\n"
-"""A text in which every model finds sentences; none of them is right in all its languages."""
+"""A text in several languages, in which every model finds sentences."""
 
 CODE = """
 import sys, nonproj
