@@ -54,7 +54,7 @@ TEST_SENTENCES = 20
 """Number of sentences taken from each test file, for a first evaluation."""
 
 BLOCK = 100
-"""Maximum size of the blocks of sentences of which every tenth is left out: those that `confidence.share` takes."""
+"""Maximum number of sentences in a block; every tenth block is left out, the one that `confidence.share` takes."""
 
 XPOS, DEPREL, DEPS = 4, 7, 8
 

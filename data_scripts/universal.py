@@ -1,6 +1,6 @@
 """The treebanks of one release of Universal Dependencies: by language, by code, or by the name of their repository.
 
-`LANGUAGES` lists the treebanks with training data, the one that is taken first.  Their files are those of the release,
+`LANGUAGES` lists each language's treebanks with training data, the default first.  Their files are the release's,
 from the archive of the repository, with its README and licence; the digests of the files are recorded beside them when
 they are fetched, and compared whenever they are used.
 """
@@ -111,7 +111,7 @@ PARTS = ("train", "test", "dev")
 
 
 class Choice(NamedTuple):
-    """Meaning of a name: repositories of Universal Dependencies, of which the first is taken."""
+    """Repositories of Universal Dependencies that a name may mean; the first is taken."""
 
     repositories: tuple[str, ...]
 

@@ -97,7 +97,7 @@ class Environment:
 
 
 def problems(environment: Environment, packages: list[Package], text: str = TEXT) -> list[str]:
-    """Install packages of models, and return what is wrong with them, a line each."""
+    """Install packages of models, and return their errors, a line each."""
     environment.install("--no-index", "--no-deps", *(str(each.wheel.resolve()) for each in packages))
     listed = json.loads(environment.run(environment.python, "-P", "-m", "nonproj", "models", "--json"))
     facts, found = {each["name"]: each for each in listed}, []

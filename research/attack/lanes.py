@@ -53,7 +53,7 @@ LANES = {
     "cache": Entry("research.attack.planted:Cache", 1, 60.0, 300, "attempts to plant compiled code"),
     "imports": Entry("research.attack.planted:Imports", 1, 300.0, 10, "helpers started beside planted modules"),
 }
-"""All lanes, in the order in which they run."""
+"""All lanes, in the order of their runs."""
 
 
 def make_lane(name: str, folder: Path, lanes: Mapping[str, Entry] = LANES) -> Lane:

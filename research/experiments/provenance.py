@@ -56,7 +56,7 @@ _WITHOUT = {
     "features": ({"vectors": None}, ("vectors",)),
     "segmenter": ({"network_share": 0.0}, ("network_share",)),
 }
-"""By section, values with which options change nothing, and the options, left out as in versions without them."""
+"""By section, values that change nothing, and the options left out with these values, as in versions without them."""
 
 
 class Ingredients(NamedTuple):

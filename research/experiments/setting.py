@@ -164,7 +164,7 @@ def _fetched(setting: ExperimentSettings, language: str) -> list[Path]:
 
 
 def fetched(script: str, data: Path, *words: str) -> list[Path]:
-    """Return the paths that a script prints, which fetches into a folder what is missing.
+    """Run a script that fetches missing files into a folder; return the paths that it prints.
 
     Raises
     ------
