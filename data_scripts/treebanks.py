@@ -59,7 +59,7 @@ class Treebank(NamedTuple):
         return (self.train, self.train_digest), (self.test, self.test_digest), *dev
 
     def places(self, folder: Path) -> tuple[tuple[Path, ...], ...]:
-        """Return where the files may be in a folder of treebanks: the paths of all of them, for each possibility.
+        """Return the possible paths of all files in a folder of treebanks, a tuple for each layout of the folder.
 
         A treebank with a repository may be in a folder of the repository's name, with or without ``UD_``, or be the
         folder itself.
@@ -241,7 +241,7 @@ spaces that ``SpaceAfter=No`` leaves.
 """
 
 ALIASES = {"english": "english-ewt", "en": "english-ewt"}
-"""Languages of which one of these treebanks is taken, though it is not called like the language."""
+"""Other names of treebanks: languages that are not the names of their treebanks."""
 
 RELEASED = tuple(language for language, treebank in TREEBANKS.items() if treebank.repository)
 """The languages whose treebanks are those of release 2.12 of Universal Dependencies, unchanged."""

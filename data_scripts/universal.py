@@ -1,6 +1,6 @@
 """The treebanks of one release of Universal Dependencies: by language, by code, or by the name of their repository.
 
-`LANGUAGES` lists the treebanks with training data, the one that is taken first.  Their files are those of the release,
+`LANGUAGES` lists each language's treebanks with training data, the default first.  Their files are the release's,
 from the archive of the repository, with its README and licence; the digests of the files are recorded beside them when
 they are fetched, and compared whenever they are used.
 """
@@ -111,7 +111,7 @@ PARTS = ("train", "test", "dev")
 
 
 class Choice(NamedTuple):
-    """Meaning of a name: repositories of Universal Dependencies, of which the first is taken."""
+    """Repositories of Universal Dependencies that a name may mean; the first is taken."""
 
     repositories: tuple[str, ...]
 
@@ -121,7 +121,7 @@ class Choice(NamedTuple):
         return self.repositories[0]
 
     def explanation(self, taken: str = "") -> str:
-        """Return a line that says which treebanks there are, and which one is taken: by default the first of them.
+        """Return a line that names the treebanks, and the one that is taken: by default the first of them.
 
         Examples
         --------
@@ -315,7 +315,7 @@ def fetch(
 
 
 def _without_network(choice: Choice, folders: Sequence[Path]) -> str:
-    """Return how to go on without a network, for messages."""
+    """Return advice for messages: how to go on without a network."""
     here = [each for each in choice.repositories[1:] if any(locate(each, folder) for folder in folders)]
     if here:
         return f"{here[0]} is at hand: name it instead"

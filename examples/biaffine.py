@@ -29,7 +29,7 @@ PAD, UNKNOWN, ROOT = 0, 1, 2
 
 
 class Vocabulary:
-    """Numbers of the strings of one column that occur often enough."""
+    """Numbers of the strings of a column that occur at least ``minimum`` times."""
 
     def __init__(self, columns: Sequence[Sequence[str]], minimum: int) -> None:
         counts = Counter(value for column in columns for value in column)
@@ -107,7 +107,7 @@ class Biaffine(nn.Module):
 
 
 def loss(scores: Tensor, batch: Batch) -> Tensor:
-    """Return a number with the gradient of the negative log-likelihood of the gold trees, per word.
+    """Return a surrogate loss, whose gradient is that of the negative log-likelihood of the gold trees, per word.
 
     The gradient of ``log Z`` is the marginals, which `nonproj.decode_scores` computes exactly.  That of a tree's score
     is 1 for its arcs.  So the difference of the two, times the scores, has the right

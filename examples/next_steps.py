@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 GLOSSES = {"Bugün hava çok güzel.": "today - weather - very - fine: the weather is very fine today"}
-"""Sentences of the languages that few readers know."""
+"""Example sentences in languages that few readers know, with glosses."""
 
 LEAST, MOST = 4, 12
-"""Number of words of the sentence."""
+"""Minimum and maximum number of words of the sentence."""
 
 
 def sentence_of(path: Path) -> str:

@@ -120,7 +120,7 @@ class WordClasses(Component):
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> WordClasses:
-        """Return the model of a state; raise `ModelError` if classes or weights are not such."""
+        """Return the model of a state; raise `ModelError` if classes or weights are invalid."""
         classes = check_strings(values["classes"], LABEL, f"the component '{cls.name}'")
         if not 1 <= len(classes) <= _MOST:
             raise ModelError(f"the component '{cls.name}' has {len(classes)} classes; 1 to {_MOST} are expected")
@@ -128,13 +128,13 @@ class WordClasses(Component):
 
     @classmethod
     def window(cls) -> Window:
-        """Return the templates as they are hashed."""
+        """Return the compiled templates, for hashing."""
         grammar = Grammar(cls.name, ("w",), tuple(cls.attributes), (-REACH, REACH))
         return window_of(compile_templates(cls.templates, grammar), grammar)
 
     @classmethod
     def _places(cls, sentence: Sentence, n_weights: int) -> np.ndarray:
-        """Return the places of each word's features, int32[n, T]; no word is beyond the ends of the sentence."""
+        """Return the table positions of each word's features, int32[n, T]; words beyond the sentence have atoms 0."""
         n, width = len(sentence.rows), len(cls.attributes)
         atoms = np.zeros((n + 2 * REACH, width), np.uint32)
         texts = [attribute(row) for row in sentence.rows for attribute in cls.attributes.values()]

@@ -1,4 +1,4 @@
-"""Check that everything in a checkout says that it is the release of a tag, before anything is built.
+"""Check that a checkout is consistently the release of a tag, before anything is built.
 
     python packaging/check_release.py v1.0.0
 
@@ -26,7 +26,7 @@ SAYS_VERSION = {
 """Files that repeat the version of pyproject.toml, and where: the first match of a pattern."""
 
 OTHERS = ("systems/pyproject.toml", "workbench/pyproject.toml")
-"""The distributions beside nonproj: they have its version, and need it in this version."""
+"""The distributions beside nonproj, which have its version, and require exactly that version of it."""
 
 
 def problems(tag: str, root: Path = ROOT) -> list[str]:

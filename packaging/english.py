@@ -28,7 +28,7 @@ from nonproj.model.model import Model  # noqa: E402
 from nonproj.model.rounding import rounded  # noqa: E402
 
 LARGEST = 8_000_000
-"""Bytes that the file may have."""
+"""Maximum size of the file, in bytes."""
 
 ROUNDING = 4.5
 """Rounding, as for ``nonproj package``: with 3.4 the file would be 9.4 MB."""
@@ -45,7 +45,7 @@ def make(source: Path, test: Path | None, amount: float, folder: Path) -> Path:
         The file would be too large.
     """
     model = rounded(Model.load_trained(source), amount)
-    model.meta.pop("raw_text", None)  # that of the weights before
+    model.meta.pop("raw_text", None)  # of the weights before rounding
     if test:
         evaluate_on(model, list(conll.read(test)), None)
     contents = contents_of(model, DEFAULT, __version__)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 
 TEXT = "An example: 1 + 1 = 2. ¿Qué? Ça va; это\u00a0да!\n\nவணக்கம். 3,5 % …\n"
-"""A text in which every model finds sentences; none of them is right in all its languages."""
+"""A text in several languages, in which every model finds sentences."""
 
 CODE = """
 import sys, nonproj
@@ -97,7 +97,7 @@ class Environment:
 
 
 def problems(environment: Environment, packages: list[Package], text: str = TEXT) -> list[str]:
-    """Install packages of models, and return what is wrong with them, a line each."""
+    """Install packages of models, and return their errors, a line each."""
     environment.install("--no-index", "--no-deps", *(str(each.wheel.resolve()) for each in packages))
     listed = json.loads(environment.run(environment.python, "-P", "-m", "nonproj", "models", "--json"))
     facts, found = {each["name"]: each for each in listed}, []

@@ -4,7 +4,7 @@
     python packaging/publish.py models/wheels --index http://localhost:8080
 
 Twine checks all of them, and uploads nothing if one is not in order.  It reads the account from ~/.pypirc or from the
-environment (TWINE_USERNAME, TWINE_PASSWORD).  On PyPI what is there already is skipped, so a stopped run
+environment (TWINE_USERNAME, TWINE_PASSWORD).  Files that are on PyPI already are skipped, so a stopped run
 can be repeated.
 """
 

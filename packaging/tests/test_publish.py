@@ -20,7 +20,7 @@ NAMES = ("first", "second", "third")
 
 
 def publish(*words: str) -> subprocess.CompletedProcess:
-    """The result of the program."""
+    """Run the program and return its result."""
     account = {"TWINE_USERNAME": "someone", "TWINE_PASSWORD": "nothing"}
     command = [sys.executable, str(ROOT / "packaging" / "publish.py"), *words]
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | account, check=False)

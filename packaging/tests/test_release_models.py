@@ -67,7 +67,7 @@ def test_a_release_is_made_once_and_described(models, tmp_path, capfd):
 
 
 def test_a_model_from_elsewhere_is_kept_if_it_is_the_same(models, tmp_path, monkeypatch):
-    """One that was trained by hand has no name of a treebank; other options make another model."""
+    """A model trained by hand gets the name and licence of its treebank; other options make another model."""
     out = tmp_path / "models"
     out.mkdir()
     job = models.Job("turkish-arc", tmp_path / "train.conllu", tmp_path / "test.conllu", out / "turkish-arc.nonproj")
@@ -160,7 +160,7 @@ def test_every_treebank_has_a_title_and_the_release_permits_any_use(models):
 
 
 def test_the_english_model_of_the_package_is_small_and_the_same_each_time(monkeypatch, tmp_path, capsys):
-    """Made of any model; in one file, which is read as it is, with a card that has the figures of its own weights."""
+    """The program rounds any model into one file; its card has the figures of the rounded weights."""
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
     program = importlib.import_module("english")
     for name, count, seed in (("train", 30, 0), ("test", 6, 1)):

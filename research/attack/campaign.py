@@ -192,7 +192,7 @@ def run(lane: Lane, results: Results, out: Path, seconds: float, progress: Progr
     out : Path
         Folder of the results; the files of failures go to its folder ``failures``.
     seconds : float
-        Fewer, if the lane's own time is over before.
+        Time limit; the lane's own deadline may come first.
     progress : Progress, optional
 
     Returns

@@ -125,7 +125,7 @@ class Network(Component):
 
 
 class Encoder(Component):
-    """Forges pretrained encoders, and the layers behind them."""
+    """Forges pretrained encoders, and the layers on top of them."""
 
     name = component = "encoder"
 

@@ -1,8 +1,8 @@
-"""Lane of random instances against enumeration: certificates, bounds, lists and probabilities in all of the domain.
+"""Lane of random instances compared with enumeration: certificates, bounds, lists of trees and marginals.
 
-Scores of any scale, or each of its own, some arcs masked by numbers from -1e4 to minus infinity, are decoded by every
-decoder that certifies, with few iterations in each node or many, with costs of crossed arcs or without.  Proofs are
-checked, too.  What is expected comes from the rule of forbidden arcs and from all trees, in numbers of more digits.
+Scores of any scale, or of mixed scales, with some arcs masked by numbers from -1e4 to minus infinity, are decoded by
+every decoder that certifies, with few or many iterations per node, with and without costs of crossed arcs.  Proofs are
+checked, too.  Expected results come from the rule of forbidden arcs and from all trees, in higher precision.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Exact(Lane):
 
     @staticmethod
     def decode(draw: _Draw, *arguments: Any, **options: Any) -> DecodedScores:
-        """Decode arrays with the drawn limit of iterations, which is no option of users."""
+        """Decode arrays with the drawn limit of iterations, which users cannot set."""
         limited = partial(SearchOptions, node_iterations=draw.limits.node_iterations)
         with mock.patch.object(arrays_module, "SearchOptions", limited):
             return decode_scores(*arguments, **options)
@@ -159,7 +159,7 @@ class Exact(Lane):
         expected = naive_domain.marginals(n, arcs, single_root)
         scores = arcs[_are_arcs(n)]
         is_forbidden = naive_domain.forbidden(scores)
-        # A mask that is no longer one beside others is an ordinary score, and the best tree may need it.
+        # Beside lower masks, a mask may count as an ordinary score, and the best tree may need it.
         draw.common = draw.common and all(score >= LOW or is_forbidden(score) for score in scores)
         try:
             found = marginals(arcs, single_root)[0]
@@ -226,7 +226,7 @@ class Exact(Lane):
 
 
 def _are_arcs(n: int) -> np.ndarray:
-    """Return which pairs of nodes are possible arcs, bool[N, N]."""
+    """Return a mask of the pairs of nodes that are possible arcs, bool[N, N]."""
     found = ~np.eye(n + 1, dtype=bool)
     found[:, 0] = False
     return found
@@ -243,9 +243,9 @@ def _whole(found: DecodedScores | Decoded) -> np.ndarray:
 
 
 class _Expected:
-    """All trees: heads int[T, N], the scores of the parts of each, first of its arcs by word, which trees are allowed,
-    the best scores of arcs into each word, what each tree has to pay, a row each, and the largest score of parts that
-    no tree may have, but that counts for the tolerance.  The values are scores less these payments."""
+    """All trees: ``heads`` int[T, N]; ``used``: scores of each tree's parts, first its arcs, by word; ``allowed``: mask
+    of the trees; ``top``: best score of an arc into each word; ``paid``: each tree's costs of crossed arcs, by word;
+    ``rest``: largest absolute score of parts beyond arcs, for the tolerance.  ``values`` are scores less costs."""
 
     def __init__(
         self, heads: np.ndarray, used: np.ndarray, allowed: np.ndarray, top: np.ndarray, paid: np.ndarray, rest: float
@@ -260,7 +260,7 @@ class _Expected:
         return sum(map(Fraction, scores)) - sum(map(Fraction, self.paid[number].tolist()))
 
     def magnitude(self, *numbers: int) -> float:
-        """Return what the tolerance refers to: sums of some trees' scores, relative to the best arcs, and payments."""
+        """Return the scale of the tolerance: sums of some trees' scores, relative to the best arcs, and their costs."""
         relative = self.used[list(numbers)].copy()
         relative[:, : len(self.top)] -= self.top
         paid = float(self.paid[list(numbers)].sum(axis=1).max())
@@ -282,23 +282,23 @@ class _Draw:
         """Whether the instance must not be refused."""
 
     def size(self, most: int) -> int:
-        """A number from 1."""
+        """Return a random number from 1 to ``most``."""
         return int(self.rng.integers(1, most + 1))
 
     def words(self) -> int:
-        """A number of words, seldom more than four."""
+        """Return a random number of words, seldom more than four."""
         return int(self.rng.choice(6, p=[0.05, 0.2, 0.4, 0.3, 0.04, 0.01])) + 1
 
     def chance(self, share: float) -> bool:
-        """True in this share of the cases."""
+        """Return True in this share of the cases."""
         return bool(self.rng.random() < share)
 
     def one_of(self, items: tuple[str, ...]) -> str:
-        """One of the items."""
+        """Return one of the items at random."""
         return items[self.rng.integers(len(items))]
 
     def scores(self, shape: Any) -> np.ndarray:
-        """Scores: continuous, or small integers, which tie, or each of its own scale, of 23 powers of ten."""
+        """Return random scores: continuous, small integers (with ties), or of mixed scales over 23 powers of ten."""
         if self.mixed and not self.integers:
             highest = self.rng.choice([-12.0, 8.0])
             values = 10.0 ** self.rng.uniform(-15.0, highest, shape)
@@ -306,15 +306,15 @@ class _Draw:
         return self.scale * (self.rng.integers(-2, 3, shape) if self.integers else self.rng.normal(size=shape))
 
     def costs(self, shape: Any, share: float = 0.3) -> np.ndarray:
-        """Costs of crossed arcs in this share of the cases, else zeros: like scores, but not negative."""
+        """Return random non-negative costs of crossed arcs in this share of the cases, else zeros."""
         found = np.abs(self.scores(shape)) * float(self.rng.choice([0.1, 1.0, 100.0]))
         found[self.rng.random(shape) < self.rng.choice([0.0, 0.4, 0.8])] = 0.0
         return found if self.chance(share) else np.zeros(shape)
 
     def arcs(self, n: int) -> np.ndarray:
-        """Scores of arcs, some of them masked."""
+        """Return random scores of arcs, some of them masked."""
         scores = self.scores((n + 1, n + 1))
-        if self.chance(0.3):  # a constant for each word ranks nothing
+        if self.chance(0.3):  # a constant per word changes no ranking
             shift = self.scale * 10.0 ** self.rng.integers(-3, 9)
             scores += shift * self.rng.normal(size=n + 1)
             self.common = self.common and shift <= 1e6
@@ -332,7 +332,7 @@ class _Draw:
 
 @cache
 def _crossed(n: int, single_root: bool = False, projective: bool = False) -> np.ndarray:
-    """Return which words of each tree have a crossed arc, bool[T, n]."""
+    """Return for each tree a mask of the words with a crossed arc, bool[T, n]."""
     trees = naive_trees.tree_array(n, single_root, projective).tolist()
     return np.array([[m in crossed for m in range(1, n + 1)] for crossed in map(naive_crossing.crossed_arcs, trees)])
 

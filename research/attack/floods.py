@@ -1,4 +1,4 @@
-"""Lane of floods of connections to a live server that may open few files: meanwhile, it answers."""
+"""Lane of connection floods against a live server that may open few files, and has to go on answering."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Floods(Lane):
         return self.send(live, "GET", f"/process?data={quote(value)}&input=horizontal&parser=")
 
     def check_effect(self, value: str) -> None:
-        """Check what a request with this value has left, here nothing."""
+        """Check the effect of a request with this value; here it has none."""
 
     def case(self, rng: random.Random, number: int) -> str:
         """Flood the server, ask it meanwhile, and check its log and its descriptors afterwards."""
@@ -107,7 +107,7 @@ class Floods(Lane):
 
     @contextlib.contextmanager
     def _flood(self, port: int, kind: str):
-        """Make connections as fast as possible; the oldest make room for others."""
+        """Open connections as fast as possible; beyond the limit, close the oldest."""
         held, over = [], threading.Event()
 
         def connect() -> None:

@@ -30,7 +30,7 @@ ARRAYS = ["zeros", "ones", "largest", "smallest", "random", "nan", "inf", "tiny"
 class Parts(NamedTuple):
     """The content of a model file: its header as JSON, and its arrays by name.
 
-    The header has the values, and ``arrays``: for each name what safetensors says of it, and its digest.
+    The header has the values, and ``arrays``: the safetensors entry of each array, and its digest.
     """
 
     header: dict
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
 
 
 class Text(str):
-    """A JSON text, which takes the place of a value as it is."""
+    """A JSON text that is written verbatim in place of a value."""
 
 
 def take_apart(data: bytes) -> Parts:
@@ -58,7 +58,7 @@ def take_apart(data: bytes) -> Parts:
 
 
 def put_together(header: object, arrays: dict[str, np.ndarray]) -> bytes:
-    """Return a model file whose checksum is right, and whose offsets are if they were those of the original."""
+    """Return a model file with a valid checksum, and with valid offsets where the header still lists offsets."""
     entries = header.get("arrays") if isinstance(header, dict) else None
     order = sorted(arrays, key=lambda name: -arrays[name].itemsize if arrays[name].nbytes % ALIGNMENT else -ALIGNMENT)
     position = 0
@@ -179,7 +179,7 @@ HOSTILE = ["\ud800", "a\rb", "\r", "\n", "a\tb", "\0", "\x85", "\x1b[2J", " ", "
 HOSTILE += ["\u0301"]
 HOSTILE += ["\u2028", "\u200d", "\ufeff", "ΐ" * 190, "ß", "İ", "=" + "y" * 300, "l\t+x+y\t>>>>", "k\t-a\t", "l\t\t"]
 HOSTILE += ["char_classes", "lex_attrs", "da", "spacy", "trained", "unicode", "(", ")", "((", "-LRB-", "<unk>", "TOP"]
-"""Strings that take the places of others."""
+"""Strings that replace others."""
 
 
 def forge_strings(rng: random.Random, node: dict | list) -> None:
@@ -289,7 +289,7 @@ def _change_strings(rng: random.Random, header: dict) -> None:
 def change_array(
     rng: random.Random, arrays: dict[str, np.ndarray], header: dict, names: list[str] | None = None
 ) -> None:
-    """Replace the numbers of an array, one of these, or a few of them, and sometimes its dtype or shape."""
+    """Replace all, one or a few of the numbers of a random array, and sometimes its dtype or shape."""
     name = rng.choice(sorted(names or arrays))
     old, kind = arrays[name], rng.choice(ARRAYS)
     floats = old.dtype.kind == "f"

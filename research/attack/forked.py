@@ -18,7 +18,7 @@ from research.attack.properties import check_message, require
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _errors: dict[int, int] = {}
-"""The standard error of each forked process, to read from."""
+"""The read end of each forked process's standard error."""
 
 
 class Ended(NamedTuple):

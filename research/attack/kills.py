@@ -68,7 +68,7 @@ class Kills(Lane):
     # -- training
 
     def _train(self, rng: random.Random) -> str:
-        """Kill a training, which the next case resumes; when it is complete, its weights are those of a calm one."""
+        """Kill a training run, which the next case resumes; at its end, the weights equal those of an unkilled run."""
         signals = [(rng.uniform(0, 1.1 * self.seconds["train"]), rng.choice(NUMBERS))]
         if rng.random() < 0.25:  # interrupted, and killed while it stops
             signals = [(signals[0][0], signal.SIGINT), (rng.choice((0.0, 0.01, 0.1)), rng.choice(NUMBERS[2:]))]
@@ -102,7 +102,7 @@ class Kills(Lane):
         return self._check_parse(ended, number, "parsing")
 
     def _resume(self, rng: random.Random) -> str:
-        """Kill a parsing with --resume several times, and then let it end: by the bytes nothing can be seen of it."""
+        """Kill a parsing with --resume several times, then let it end: the output equals that of an unkilled run."""
         delays = [rng.uniform(0, 1.1 * self.seconds["parse"]) for _ in range(rng.choice((1, 2, 3)))]
         for delay in delays:
             number = rng.choice(NUMBERS)

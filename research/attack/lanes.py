@@ -1,4 +1,4 @@
-"""The lanes of the attack; to add one is one line here, and a line in the table of `README.md`."""
+"""The lanes of the attack; a new one is a line here, and a line in the table of `README.md`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     patience : float
         Seconds after which a case counts as a hang.
     least : int
-        The number of tries of which the figures are made, at least.
+        Minimum number of tries for the published figures.
     what : str
         Description of the attack.
     """
@@ -53,7 +53,7 @@ LANES = {
     "cache": Entry("research.attack.planted:Cache", 1, 60.0, 300, "attempts to plant compiled code"),
     "imports": Entry("research.attack.planted:Imports", 1, 300.0, 10, "helpers started beside planted modules"),
 }
-"""All lanes, in the order in which they run."""
+"""All lanes, in the order of their runs."""
 
 
 def make_lane(name: str, folder: Path, lanes: Mapping[str, Entry] = LANES) -> Lane:

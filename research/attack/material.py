@@ -119,7 +119,7 @@ def train(path: Path, *options: str, sentences: int = 30, seed: int = 0, rich: b
 def model_with_components(parts: str, rich: bool = True) -> bytes:
     """Return the file of a small model that has all components, trained once for all lanes of a process.
 
-    ``rich`` says whether on the treebank with raw text; without it, the segmenter has rules.
+    ``rich`` selects the treebank with raw text; without it, the segmenter has rules.
     """
     small = [word for change in _COMPONENTS for word in ("--set", change)]
     with tempfile.TemporaryDirectory() as folder:

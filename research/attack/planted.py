@@ -128,7 +128,7 @@ def _folders(rng: random.Random, work: Path, user: int, clean: bool) -> tuple[Pa
 
 
 def _can_plant(rng: random.Random) -> Callable[[Path, Path, bytes], int]:
-    """Return an attack: replace a folder above, if possible; then write the file, and those above it."""
+    """Return an attack: replace a folder above the file, if possible; then write the file and its folders."""
     level, replace, link = rng.randrange(8), rng.random() < 0.7, rng.random() < 0.2
 
     def plant(work: Path, target: Path, code: bytes) -> int:
@@ -186,7 +186,7 @@ def work(data: Path) -> None:
 
 
 STARTS: dict[str, Callable[[Path], None]] = {"compiling": compile_ahead, "processes": work}
-"""The modules that start a Python, and how."""
+"""Functions that start another Python process, by the module that does so."""
 
 
 def modules() -> list[str]:
@@ -196,7 +196,7 @@ def modules() -> list[str]:
 
 
 def plant(data: Path, names: list[str]) -> Path:
-    """Write a file for each of these modules; return the one that they would write when they are imported."""
+    """Write a file for each of these modules; return the path of the file that they write if they are imported."""
     for name in names:
         (data / f"{name}.py").write_text(f"open({str(data / 'mark')!r}, 'w').write(__name__)\n", encoding="utf-8")
     return data / "mark"
@@ -208,7 +208,7 @@ class Imports(Lane):
     name, starts = "imports", STARTS
 
     def case(self, rng: random.Random, number: int) -> str:
-        """Start one of them."""
+        """Start one helper."""
         data, path, before = self.folder / "data", list(sys.path), Path.cwd()
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir()

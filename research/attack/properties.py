@@ -9,7 +9,7 @@ from nonproj.io.columns import DEPREL, DEPS, HEAD
 from research.attack.campaign import BreachError
 
 LONGEST_MESSAGE = 500
-"""Characters of an error message."""
+"""Maximum number of characters of an error message."""
 
 
 _WORD, _EMPTY = (re.compile(f"\ufeff?[0-9]+{ending}\t") for ending in ("", r"\.[0-9]+"))

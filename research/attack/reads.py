@@ -37,7 +37,7 @@ def draw_rules(rng: random.Random) -> ReadingRules:
 
 
 NAMES = ["<stream>", "a.conll", "é/\u2028b", "a\n\x1b[2J\tb", "\udcff", "x" * 4000]
-"""Names of the files that are read, of which messages speak."""
+"""Names of the files that are read, as they appear in messages."""
 
 
 class _Named(io.BytesIO):
@@ -123,7 +123,7 @@ def check_pieces(stream, rules: ReadingRules, sentences: list, error: NonprojErr
     found, other = read_all(units)
     facts = [[(s.line, s.rows, s.lines) for s in listed] for listed in (sentences, found)]
     require(facts[0] == facts[1], f"in pieces of {size} bytes: {len(found)} sentences, not {len(sentences)}")
-    error = None if "no sentences" in str(error) else error  # of which pieces do not know
+    error = None if "no sentences" in str(error) else error  # which pieces cannot detect
     require(str(error) == str(other), f"in pieces of {size} bytes: {other}; in one: {error}")
 
 

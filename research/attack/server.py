@@ -94,7 +94,7 @@ class Server(Lane):
         del self.live.messages[:-20]
 
     def _normal(self) -> bytes:
-        """Return the answer to a normal request; a server that is busy may ask to come again."""
+        """Return the answer to a normal request; a busy server may refuse it at first."""
         data = "data=" + quote("Den hund ser Kat. Den kat ser den hund.") + "&tokenizer=&tagger=&parser="
         head = f"POST /process HTTP/1.1\r\nHost: 127.0.0.1:{self.live.port}\r\nConnection: close\r\n"
         head += f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(data)}\r\n\r\n"

@@ -57,7 +57,7 @@ def supervise(task: Task, seconds: float, limit: float = float("inf")) -> Result
     seconds : float
         Time for cases, of each start.
     limit : float
-        Time for everything: what is not ready by then is ended, and does not count.
+        Time limit, preparations included; a case that runs beyond it is ended and not counted.
 
     Returns
     -------

@@ -22,7 +22,7 @@ from research.attack.campaign import ROOT, Lane
 from research.attack.properties import check_message, require
 from research.attack.reads import read_all, stream_of
 
-sys.path.append(str(ROOT / "tests"))  # for what restores texts
+sys.path.append(str(ROOT / "tests"))  # for `restoring`
 
 from restoring import restore  # noqa: E402
 

@@ -29,10 +29,10 @@ SCENARIOS = {
     "train": ["train", "train.conll", "-o", "new.nonproj", *material.SMALL, "--epochs", "2"],
     "resume": ["train", "train.conll", "-o", "old.nonproj", *material.SMALL, "--epochs", "2", "--resume"],
 }
-"""Command lines of which every operation on files fails once."""
+"""Commands, run with a fault in each of their operations on files."""
 
 ERRORS = {"ENOSPC": (errno.ENOSPC, 0), "half of it, then ENOSPC": (errno.ENOSPC, 1), "EIO": (errno.EIO, 0)}
-"""Failure of an operation: the error, and whether a write takes half of its data before."""
+"""Failure of an operation: the error, and whether half of the data is written first."""
 
 _SHIM = Path(__file__).with_name("shim.c")
 

@@ -64,10 +64,7 @@ class Server:
 
 
 def drops(server: Server, count: int, chance: random.Random) -> np.ndarray:
-    """Return the milliseconds of some accepted drops.
-
-    Before them are others, in which what is needed is loaded.
-    """
+    """Return the milliseconds of ``count`` accepted drops, after `WARM_UP` others."""
     lengths = server.ask("file")[1]["sentences"]["words"]
     chosen = [i for i, n in enumerate(lengths) if SHORTEST <= n <= LONGEST]
     if not chosen:

@@ -36,7 +36,7 @@ ANSWER_SECONDS = 90.0
 
 
 class Arrival(NamedTuple):
-    """A request: when it was to arrive and was answered, its status (0 if none), and its words."""
+    """A request: times when it was due and was answered, its status (0 if none), and its number of words."""
 
     due: float
     answered: float
@@ -89,7 +89,7 @@ def row_of(arrivals: Sequence[Arrival], seconds: float) -> Row:
 
 
 async def capacity_of(client: httpx.AsyncClient, texts: list[str], jobs: int, seconds: float) -> float:
-    """Return the number of requests that are answered in a second when a client for each worker asks."""
+    """Return the number of requests answered per second with one client per worker."""
     answered, source, began = 0, cycle(texts), time.monotonic()
 
     async def keep_asking() -> None:

@@ -3,7 +3,7 @@
     python -m research.benchmarks.calls MODEL [TEXT]
 
 Counts the call events of `sys.setprofile` in functions of this package, compiled ones included, once everything is
-loaded and compiled.  The figures depend on the version of Python: from 3.12 on, comprehensions are no calls.
+loaded and compiled.  The figures depend on the version of Python: from 3.12 on, comprehensions are not calls.
 
 With Python 3.11 the Tamil model, which has all components, makes 198 calls in 158 functions of 49 modules for `TEXT`,
 and the Greek one 199 calls in 159 functions of 50 modules.
@@ -25,7 +25,7 @@ TEXT = "Bugün hava çok güzel mi?"
 """Six words of Turkish, the question mark among them."""
 
 WARM = 3
-"""Calls before the one that is counted."""
+"""Number of calls before the one that is counted."""
 
 _FOLDER = Path(nonproj.__file__).parent
 

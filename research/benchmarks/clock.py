@@ -1,7 +1,7 @@
 """Timing on a machine that other programs use too.
 
-Subjects to compare run in alternation, so that a slow minute affects all of them.  The best repeat shows what a program
-needs, the median what it got.  Both wall-clock and processor time are kept.  Processes are not pinned to cores.
+Subjects to compare run in alternation, so that a slow minute affects all of them.  The best repeat shows a program's
+needs, the median its usual time.  Both wall-clock and processor time are kept.  Processes are not pinned to cores.
 """
 
 from __future__ import annotations

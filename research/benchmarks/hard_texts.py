@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from hard_texts import PATHOLOGICAL  # noqa: E402 (of the tests)
 
 WORDS, CHARACTERS = 2000, 20_000
-"""The least speed, in words or characters a second."""
+"""Minimum speeds, in words and in characters a second."""
 
 
 def parse(parser: Parser, text: str) -> tuple[int, int, int]:

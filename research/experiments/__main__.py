@@ -95,7 +95,7 @@ def known_to(name: str) -> tuple[str, ...]:
 
 
 def stale() -> Iterable[str]:
-    """Yield the pages and sections that an earlier version has made, as a whole or, by a remark on it, in part."""
+    """Yield the pages and sections that an earlier version made, in whole or, as a note on the page says, in part."""
     for name in NAMES:
         page, title, _ = sections()[name]
         if is_current(name) and (title or NOTE not in (ROOT / page).read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""Simulated annotation: what is worth annotating, and what decoding again after each correction is worth.
+"""Simulated annotation: which arcs are worth annotating, and the actions that decoding after each correction saves.
 
 Writes ``annotating.csv``, ``annotating-curves.csv``, ``annotating.md`` and ``annotating.png``.
 """
@@ -31,19 +31,19 @@ from research.experiments.store import Row, read_rows, stored, write_rows
 
 LANGUAGES = ("danish", "greek")
 HELD_OUT = 300
-"""The last sentences of a training file, which nothing learns from."""
+"""Number of sentences at the end of a training file that are held out."""
 
 START, POOL = 100, 600
-"""Whole sentences at first, and sentences to annotate more of."""
+"""Numbers of annotated sentences at the start, and of sentences in the pool from which more are annotated."""
 
 ROUNDS, ARCS = 2, 800
 """Rounds of annotation, and arcs annotated in each."""
 
 DOUBT = 0.8
-"""A strategy annotates the heads of a sentence that are less probable."""
+"""Probability below which heads are annotated by the strategy ``doubtful``."""
 
 LEARNT = {"danish": (100, 1000), "greek": (100, 0)}
-"""Sentences that the models to be corrected have learnt from; 0: all others."""
+"""Numbers of training sentences of the models to be corrected; 0: all that are not held out."""
 
 COMMON = {
     "training.tags": "gold",
@@ -94,7 +94,7 @@ log = logging.getLogger("experiments")
 
 
 def measure(setting: ExperimentSettings, languages: Sequence[str], seeds: int = 3) -> None:
-    """Simulate corrections, and annotation of this many random orders of the sentences; write the page."""
+    """Simulate corrections, and annotation for ``seeds`` random orders of the sentences; write the page."""
     units = [(language, count) for language in languages for count in LEARNT[language]]
     _units(setting, "annotating", units, corrected)
     pairs = [(language, seed) for seed in range(seeds) for language in languages]
@@ -199,7 +199,7 @@ def certainty(parser: Parser, sentence: Sentence) -> np.ndarray:
 
 
 def partial_trees(pool: Sequence[Sentence], given: Sequence[np.ndarray]) -> list[Sentence]:
-    """Return the sentences with some heads and labels, without those that have none."""
+    """Return the sentences with only their given heads and labels; those without any are left out."""
     found = []
     for sentence, own in zip(pool, given, strict=True):
         if own.any():

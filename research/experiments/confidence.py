@@ -30,7 +30,7 @@ NAMES = {
 }
 WITH = {"marginals": LANGUAGES[-1:], "heads": LANGUAGES}
 WITH |= dict.fromkeys(("labels", "trees"), (LANGUAGES[0], LANGUAGES[-1]))
-"""Treebanks of which the page shows each kind; the file has all."""
+"""Treebanks for which the page shows each kind of probability; the file has all."""
 
 INTRODUCTION = """# Confidence
 
@@ -80,7 +80,7 @@ def draw(judged: dict[str, Outcomes], path: Path) -> None:
 
 
 def _judge(model: Model, sentences: list, given: str) -> dict[str, Outcomes]:
-    """Return the accuracy of each kind, baselines first: see `INTRODUCTION`."""
+    """Return the outcomes of each kind of probability, baselines first: see `INTRODUCTION`."""
     parser = Parser(model, tags="none" if given == "gold tags" else "all")
     if given == "plain text":
         return judge_from_text(parser, sentences)

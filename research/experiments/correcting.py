@@ -68,7 +68,7 @@ def correct(parser: Parser, sentence: Sentence, labelled: bool, strategy: str) -
 
 
 def _wrong(parser: Parser, sentence: Sentence, gold: np.ndarray, labels: np.ndarray | None, row: Row) -> np.ndarray:
-    """Return which words of the constrained parse are wrong; add its certificate and time to the figures."""
+    """Return a mask of the wrong words of the constrained parse; add its certificate and time to the figures."""
     began = time.process_time()
     parse = parser.parse(sentence)
     row["seconds"] = float(row["seconds"]) + time.process_time() - began  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def figures(gold: Sequence[Sentence], found: Sequence[Sentence]) -> Row:
 
 
 def _nonprojective(sentences: Iterable[Sentence]) -> np.ndarray:
-    """Return which arcs of all sentences are non-projective, bool[n]."""
+    """Return a mask of the non-projective arcs of all sentences, bool[n]."""
     return np.concatenate([nonprojective(sentence.heads) for sentence in sentences])
 
 

@@ -29,7 +29,7 @@ from research.experiments.store import Row, read_rows, replace_rows
 from research.experiments.text import title_of
 
 FROM_TRAINING = ("english-ewt", "tamil")
-"""Treebanks that are learnt from their training file; the others from their development file."""
+"""Treebanks whose graphs are learnt from the training file; those of others, from the development file."""
 
 FROM_DEVELOPMENT = ("UD_Swedish-Talbanken", "UD_Lithuanian-ALKSNIS", "UD_Belarusian-HSE")
 LANGUAGES = (*FROM_TRAINING, *FROM_DEVELOPMENT)
@@ -150,7 +150,7 @@ def parser_file(setting: ExperimentSettings, language: str, graphs: GraphModel) 
 
 
 def from_text(model: Path, test: Path) -> list[Row]:
-    """Return the scores of the raw text of a gold file: of trees as graphs, and of graphs."""
+    """Return the scores of a model's trees as graphs, and of its graphs, on the raw text of a gold file."""
     with parsed(model, test) as target:
         sentences, text = list(conll.read(target)), target.read_text(encoding="utf-8")
     trees = [[[pair] for pair in zip(own.heads.tolist(), own.labels, strict=True)] for own in sentences]

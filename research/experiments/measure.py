@@ -32,7 +32,7 @@ def summary(problems: Sequence[Problem], decoded: Sequence[Decoded], seconds: fl
 
 
 def counted(problem: Problem) -> np.ndarray:
-    """Return which arcs have a modifier other than punctuation, bool[A]."""
+    """Return a mask of the arcs whose modifier is not punctuation, bool[A]."""
     words = np.array([False] + [not is_punctuation(form) for form in problem.sentence.forms])
     return words[problem.arcs.modifier]
 

@@ -113,7 +113,7 @@ def encoder_model(setting: ExperimentSettings, language: str) -> Path:
 
 
 def made(setting: ExperimentSettings, language: str) -> str:
-    """Return what the figures of a treebank depend on, in the words of a page's record."""
+    """Return the ingredients of a treebank's figures, in the words of a page's record."""
     found = of_models([(language, PARTS)], {"encoder.folder": encoder_of(language)}, setting, text=True)
     return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
 
@@ -144,7 +144,7 @@ def text_table(setting: ExperimentSettings) -> str:
 
 
 def ahead(setting: ExperimentSettings) -> str:
-    """Return on how many treebanks the models with an encoder are ahead of UDPipe 2."""
+    """Return a sentence with the number of treebanks on which models with an encoder are ahead of UDPipe 2."""
     column = METRICS.index("LAS")
     pairs = [
         (100 * float(str(row["LAS"])), UDPIPE["rows"][row["language"]][column])

@@ -32,7 +32,7 @@ METHODS = {
     EXACT: "second order",
     TOGETHER: "with linear scores",
 }
-"""The scores are those of the encoder alone, but for the last."""
+"""Names of the methods; all but the last use only the encoder's scores."""
 
 
 def decoded_rows(model: Path, test: Path, count: int = 0) -> list[Row]:
@@ -85,10 +85,10 @@ CHECKED = 70
 """Number of trees of the last two methods that are compared with the integer program."""
 
 SLACK = 1e-6
-"""Relative difference of scores that counts as none: that of HiGHS."""
+"""Relative difference of scores that counts as none: the tolerance of HiGHS."""
 
 Tree = tuple[np.ndarray, list[str], Decoded | None]
-"""The head of each node, the labels of the words, and what the decoder says of the tree."""
+"""The head of each node, the labels of the words, and the result of an exact decoder."""
 
 
 def decode_all(
@@ -114,7 +114,7 @@ def decode_all(
 
 
 def disagreements(parser: Parser, method: str, encoded: Sequence[Batch], trees: Sequence[Tree]) -> int:
-    """Return how many certified trees score less than the solution of the integer program over the same parts."""
+    """Return the number of certified trees whose score differs from the optimum of the integer program."""
     wrong, options = 0, LinearOptions(integer=True, single_root=bool(parser.request.options.single_root))
     for batch, (_, _, decoded) in zip(encoded, trees, strict=False):
         parts, scores = DECODERS[method][0](batch)
@@ -125,12 +125,12 @@ def disagreements(parser: Parser, method: str, encoded: Sequence[Batch], trees: 
 
 
 def encoded_alone(parser: Parser, sentence: Sentence) -> Batch:
-    """Return a tagged sentence with its candidate arcs."""
+    """Return a batch of one tagged sentence with its candidate arcs."""
     return parser.with_request(tags="none").run([sentence], until=prune)
 
 
 def encoded_of(batch: Batch) -> EncodedSentence:
-    """Return what the encoder says of the sentence of a batch."""
+    """Return the encoder's scores of the sentence of a batch."""
     found: EncodedSentence = batch.tokens[0].encoded
     return found
 
@@ -155,7 +155,7 @@ def all_of(batch: Batch) -> tuple[PartSpace, np.ndarray]:
 
 
 def exact(parser: Parser, parts: PartSpace, scores: np.ndarray) -> Decoded:
-    """Return the best tree by its score, without costs of crossed arcs, as the integer program has it."""
+    """Return the best tree by its score, without costs of crossed arcs, as in the integer program."""
     request = parser.request
     return decode_trusted(parts, scores, request.options, request.search)[0]
 
@@ -174,17 +174,17 @@ DECODERS: dict[str, tuple[Callable[[Batch], tuple], Callable[..., np.ndarray | D
     EXACT: (parts_of, exact),
     TOGETHER: (all_of, exact),
 }
-"""The scores of a method, and its decoder."""
+"""The functions that compute a method's scores, and that decode."""
 
 
 def judge(gold: Sentence, tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return which heads and which labels of a sentence are right."""
+    """Return masks of the right heads and of the right labels of a sentence."""
     heads, labels, _ = tree
     return heads[1:] == gold.heads, np.array([a == b for a, b in zip(labels, gold.labels, strict=True)], np.bool_)
 
 
 def gain(first: Sequence[tuple[np.ndarray, ...]], second: Sequence[tuple[np.ndarray, ...]]) -> tuple[float, float]:
-    """Return by how much the UAS of one way to decode is higher, and half of the 95 % interval, of paired sentences.
+    """Return the difference in UAS of two methods on the same sentences, and half of its 95 % interval.
 
     Examples
     --------
@@ -198,7 +198,7 @@ def gain(first: Sequence[tuple[np.ndarray, ...]], second: Sequence[tuple[np.ndar
 
 
 def mean_gain(gains: np.ndarray, words: np.ndarray) -> tuple[float, float]:
-    """Return the gain of a word, and half of its 95 % interval, from the gains and the numbers of words of sentences.
+    """Return the mean gain per word, and half of its 95 % interval, from the gains and word counts of sentences.
 
     Examples
     --------

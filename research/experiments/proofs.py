@@ -84,7 +84,7 @@ def measure(setting: ExperimentSettings, languages: Sequence[str], sets: Sequenc
 
 
 def figures_of(model: Model, options: Mapping[str, object], sentences: Sequence[Sentence]) -> Row:
-    """Parse sentences with proofs, and check these."""
+    """Parse sentences with proofs, check the proofs, and return the sums of the figures."""
     parser = Parser(model, replace(model.config.decoding, **options), proofs=True)
     row: Row = dict.fromkeys(("sentences", "certified", "confirmed", "exact", "branched", "seconds", "bytes"), 0)
     for _, parse in parser.parse_all(sentences):
@@ -101,7 +101,7 @@ def figures_of(model: Model, options: Mapping[str, object], sentences: Sequence[
 
 
 def verdict_of(line: str) -> Verdict | None:
-    """Return what a proof proves; None, with a message, if it is refused."""
+    """Return the checker's verdict on a proof; None, with a message, if it is refused."""
     try:
         return check_line(line)[1]
     except Refused as error:

@@ -56,7 +56,7 @@ _WITHOUT = {
     "features": ({"vectors": None}, ("vectors",)),
     "segmenter": ({"network_share": 0.0}, ("network_share",)),
 }
-"""Options, by section, that change nothing if they have certain values: models are those of versions without them."""
+"""By section, values that change nothing, and the options left out with these values, as in versions without them."""
 
 
 class Ingredients(NamedTuple):
@@ -156,7 +156,7 @@ def of_experiment(name: str, setting: ExperimentSettings = TODAY) -> Ingredients
 
 
 def _options(config: dict[str, Any], text: bool) -> dict[str, Any]:
-    """Return the options of a configuration except file names and those of what is not there or not measured."""
+    """Return the options of a configuration, except file names and those of components absent or not measured."""
     for section, names in _IGNORED.items():
         config[section] = {key: value for key, value in config[section].items() if key not in names}
     for section, (values, names) in _WITHOUT.items():
@@ -193,7 +193,7 @@ def script(name: str, folder: str = "data_scripts") -> Any:
 
 
 def treebank(language: str, setting: ExperimentSettings = TODAY) -> dict[str, str]:
-    """Return the SHA-256 of each file of a treebank; the release of one of which nothing else is known."""
+    """Return the SHA-256 of each file of a treebank, or its release if its files are not known."""
     if language in setting.files:
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in setting.files[language]}
     if language.startswith("UD_"):
@@ -338,7 +338,7 @@ def publish(folder: Path, name: str, parts: Sequence[str], by_hand: str = "") ->
     parts : sequence of str
         Its paragraphs, separated by blank lines.
     by_hand : str
-        The heading of what is written by hand at the end of the page, and kept; none if it is empty.
+        Heading of the part at the end of the page that is written by hand, and kept; empty if there is none.
     """
     path = folder / f"{name}.md"
     before = path.read_text(encoding="utf-8") if path.exists() else ""

@@ -1,4 +1,4 @@
-"""Raw text of gold files, and what models make of it."""
+"""Raw text of gold files, and its parses by models."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def blocks(path: Path) -> list[list[str]]:
 
 
 def raw_text(sentences: Sequence[Sequence[str]]) -> str:
-    """Return the text of sentences, each behind the last, and a blank line before each paragraph.
+    """Return the concatenated text of sentences, with a blank line before each paragraph.
 
     Raises
     ------
@@ -46,14 +46,14 @@ def raw_text(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def _ends(row: Sequence[str]) -> tuple[int, bool]:
-    """Return the end of a token: that of a multiword token is after its words."""
+    """Return the sort key of the end of a token; a multiword token ends after its words."""
     first, _, last = row[0].partition("-")
     return int(last or first), bool(last)
 
 
 @contextmanager
 def parsed(model: Path, gold: Path, *source: str) -> Iterator[Path]:
-    """Yield the file of what a model makes of the raw text of a gold file, or of another source."""
+    """Yield the path of a model's parse of the raw text of a gold file, or of another source."""
     with tempfile.TemporaryDirectory() as folder:
         text, target = Path(folder) / "in.txt", Path(folder) / "out.conllu"
         if not source:

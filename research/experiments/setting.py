@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "results"
 LANGUAGES = ("danish", "dutch", "english", "basque")
 TREEBANKS = {"english": "english-wsj"}
-"""The treebanks of these languages that are not called like the language."""
+"""Treebanks whose names differ from that of their language."""
 
 SETS = ("arc", "sibling", "grandparent")
 """The sets of part types of Koo et al. (2010), arc-factored first."""
@@ -164,7 +164,7 @@ def _fetched(setting: ExperimentSettings, language: str) -> list[Path]:
 
 
 def fetched(script: str, data: Path, *words: str) -> list[Path]:
-    """Return the paths that a script prints, which fetches into a folder what is missing.
+    """Run a script that fetches missing files into a folder; return the paths that it prints.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def trained_file(path: Path, setting: ExperimentSettings, language: str, config:
 def check_model(path: Path, _: float, config: Config) -> None:
     """Raise `ModelError` unless training would give this model again, as far as can be known without training.
 
-    The second argument is the file's time, so that a model that was replaced is looked at again.
+    The second argument is the file's time, so that a model that was replaced is checked again.
     """
     model = Model.load_trained(path)
     templates = load_features(config, labelled=len(model.labels) > 1)[0]

@@ -77,7 +77,7 @@ def scores_of(model: Path, test: Path) -> Row:
 
 
 def made(setting: ExperimentSettings, language: str) -> str:
-    """Return what the figures of a treebank depend on, in the words of a page's record."""
+    """Return the ingredients of a treebank's figures, in the words of a page's record."""
     found = of_models([(language, PARTS)], setting=setting, text=True)
     return ", ".join(f"{name} {value}" for name, value in zip(NAMES, found, strict=True))
 
@@ -115,7 +115,7 @@ def title_of(language: str) -> str:
 
 
 def published(languages: Sequence[str]) -> list[list[str]]:
-    """Return the rows of the pipelines that have published figures of some treebanks, the means of several."""
+    """Return a row of published figures, averaged over the treebanks, for each pipeline that has all of them."""
     return [
         ["", name, *(f"{sum(values) / len(values):.2f}" for values in zip(*map(known.get, languages), strict=True))]
         for name, known in (("Stanza 1.5.1", STANZA["rows"]), ("UDPipe 2", UDPIPE["rows"]))

@@ -140,7 +140,7 @@ def low_bound(decoded: Decoded, parts) -> Decoded:
 
 
 def false_certificate(decoded: Decoded, parts) -> Decoded:
-    """The first tree that there is is called certified."""
+    """An arbitrary tree is called certified."""
     import numpy as np
 
     from nonproj.parts.space import tree_score

@@ -309,7 +309,7 @@ def test_confidence_keeps_the_figures_of_other_treebanks(setting, monkeypatch, t
 
 
 def test_the_development_file_is_the_third_one_that_is_fetched(setting, monkeypatch):
-    """Return the test file of a treebank in ``files``."""
+    """For a treebank in ``files``, it is the test file."""
     language = next(iter(setting.files))
     assert development(setting, language) == setting.files[language][1]
     fetched = SimpleNamespace(returncode=0, stdout="a-train.conllu\na-test.conllu\na-dev.conllu\n")

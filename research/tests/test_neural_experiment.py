@@ -83,7 +83,7 @@ def test_each_way_to_decode_is_what_its_name_says(setting):
 
 
 def test_trees_that_are_not_the_best_are_found(setting):
-    """As if the decoder had returned the trees of other scores, with certificates."""
+    """Certified trees whose scores are below the optimum are counted."""
     model, test = neural.encoder_model(setting, "tamil"), treebank(setting, "tamil")[1]
     parser = Parser(Model.load(model), tags="all")
     sentences = parser.run(list(conll.read(test))[:10], until=tag).sentences

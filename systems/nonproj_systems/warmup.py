@@ -72,7 +72,7 @@ def infer_labels() -> None:
 
 
 def price() -> None:
-    """Parse over all arcs by price and cut, with loose bounds, too, under which rows are violated."""
+    """Parse over all arcs by price and cut, also with loose bounds, under which rows are violated."""
     without = {"parts": ["arc", "grandparent"], "labeler.joint": False, "tagger.epochs": 0}
     PricingParser(train(sentences(), Config().with_overrides(SMALL | without))).parse(sentences()[0])
     rng = np.random.default_rng(0)

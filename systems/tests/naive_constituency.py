@@ -116,8 +116,8 @@ def is_projective_tree(heads):
 def markov_rules(tree, horizontal, find_head, parent=""):
     """Return the rules of a tree, parents remembered, from the definition: (parent, children) of plain tuples.
 
-    Each child of a phrase is attached to what has been made of its head so far: first the children to the right of the
-    head, the nearest first, then those to the left.
+    The children of a phrase are attached to its head one by one: first those to its right, the nearest first, then
+    those to its left.
     """
     if tree.word is not None:
         return []
@@ -157,7 +157,7 @@ def all_trees(rules, root, tagged, longest_chain=4):
     Parameters
     ----------
     rules : list of (parent, children, score)
-        Symbols are (kind, label, ...); the maximum length of chains of unary rules is limited.
+        Symbols are (kind, label, ...); chains have at most ``longest_chain`` unary rules.
     root : tuple
     tagged : list of dict of symbol to (tag, score)
         For each word.
@@ -218,7 +218,7 @@ def tag_score(tags, emissions, transition):
 
 
 def interpolated(sentences, n_tags):
-    """Return the probability of each tag after two others by deleted interpolation (Brants 2000, figure 1)."""
+    """Return P(c | a, b) for tags as a function, by deleted interpolation (Brants 2000, figure 1)."""
     uni, bi, tri = {}, {}, {}
     for tags in sentences:
         padded = [n_tags, n_tags, *tags, n_tags]

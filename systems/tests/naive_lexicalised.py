@@ -24,7 +24,7 @@ def lexical_head(tree):
 
 
 def decisions(tree, tags):
-    """Yield (kind, context in its parts, outcome) of all decisions below a node."""
+    """Yield (kind, context as a tuple, outcome) of all decisions below a node."""
     label, head, children = tree
     if head is None:
         return
@@ -123,9 +123,9 @@ class NaiveModel:
 
 
 def phrases(begin, end, tags, states, chain):
-    """An iterator over all trees over a span whose topmost phrases with one child are at most ``chain``.
+    """Return an iterator over all trees of a span with at most ``chain`` unary phrases in a row at the top.
 
-    ``states``: the pairs of a category and its head child that may occur.
+    ``states``: the allowed pairs of a category and its head child's symbol.
     """
 
     @functools.cache

@@ -90,7 +90,7 @@ def improve(field, labels):
 
 
 def components(edges, nodes):
-    """Return the number of connected parts of a graph."""
+    """Return the number of components of a graph."""
     parts = [{i} for i in nodes]
     for i, j in edges:
         touched = [part for part in parts if i in part or j in part]

@@ -12,7 +12,7 @@ def grandparent_parts(n_nodes):
 
 
 def places(hashed, part, order_of):
-    """For each template, the places that are looked up for a part, its words ordered like those of another part."""
+    """The places of each template's weights for a part, with the order codes of another part."""
     g, h, m = order_of
     codes = (0, 1 + (m > h), 3 + 4 * (h > g) + 2 * (m > h) + (m > g))
     plain = hashed.plain
@@ -34,7 +34,7 @@ def types_of(hashed, t, slot):
 
 
 def upper_bound(hashed, weights, part):
-    """The least of three bounds, each of which replaces one word of a part by the best word for each template.
+    """The minimum over the slots of a bound for which each template takes its best word in the slot.
 
     Templates with a single type in some slot are not bounded: they have their exact score.
     """
@@ -50,7 +50,7 @@ def upper_bound(hashed, weights, part):
 
 
 def violated_cutsets(arcs, tolerance):
-    """All sets of words that arcs of less than 1 in total enter, as frozensets."""
+    """All sets of words, as frozensets, whose entering arcs sum to less than 1."""
     n_nodes = len(arcs)
     found = []
     for size in range(1, n_nodes):

@@ -55,7 +55,7 @@ class Named:
 
 
 def add_trees(program, arcs, arc_scores, relaxation, single_root):
-    """Arcs and flows, as Martins et al. (2009) have them."""
+    """Add the arcs and flows of Martins et al. (2009)."""
     pairs, n = pairs_of(arcs), len(arcs.start) - 2
     for arc, score in zip(pairs, arc_scores, strict=True):
         program.variable(("arc", *arc), float(score))
@@ -189,7 +189,7 @@ def relaxed_optimum(parts, scores, options):
 
 
 def hull_optimum(parts, scores, trees):
-    """The program that dual decomposition relaxes to: mixtures of trees, and for each head mixtures of its choices,
+    """The optimum of the program that dual decomposition relaxes to: mixtures of trees and of each head's choices
     that agree on the arcs (Rush and Collins 2012, section 9.1)."""
     program = Named()
     pairs = pairs_of(parts.arcs)

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 
 def agreements(parts):
-    """Pairs of (part, place): each copy of a variable that is not the first, after the first copy of that variable."""
+    """Pairs of (part, place), the first copy of a variable and another one; and each variable's first copy."""
     first, found = {}, []
     for i, (_, _, view) in enumerate(parts):
         for place, variable in enumerate(view):
@@ -31,7 +31,7 @@ class Dual:
         self.size = len(self.pairs) + len(self.rows)
 
     def prices(self, multipliers):
-        """Multipliers' terms in each variable of each part."""
+        """The multipliers' price of each variable of each part."""
         prices = [[0.0] * len(view) for _, _, view in self.parts]
         for u, ((i, a), (j, b)) in zip(multipliers, self.pairs, strict=False):
             prices[i][a] += u
@@ -63,7 +63,7 @@ class Dual:
         return found
 
     def inequality(self, k):
-        """Whether a multiplier is one of an inequality."""
+        """Whether the constraint of a multiplier is an inequality."""
         return k >= len(self.pairs) and not self.rows[k - len(self.pairs)][2]
 
 
@@ -125,9 +125,9 @@ def program(parts, n_variables, rows=(), integer=False):
 
 
 def subgradient(dual, step, iterations):
-    """The subgradient method: lists of dual values, of steps and of multipliers before each step, and the averages.
+    """Run the subgradient method; return dual values, steps, multipliers before each step, and weighted averages.
 
-    ``step(duals, residual)`` returns the step after an iteration, of which the last dual is that.
+    ``step(duals, residual)`` returns the step after the iteration of the last dual value.
     """
     u, duals, steps, path = [0.0] * dual.size, [], [], []
     weighted = dict.fromkeys(dual.first, 0.0)
@@ -159,7 +159,7 @@ def increases(duals):
 
 
 def parses(grammar, symbol, words):
-    """All derivations of a tag sequence's positions from a symbol: (score, tags), for rules of any length.
+    """All derivations of a number of words from a symbol: (score, tags), for rules of any length.
 
     ``grammar`` lists (left, right, score); a symbol without a rule is a tag, which any one word may have.
     """

@@ -12,7 +12,7 @@ BEGIN, END = 1, 2
 
 
 def kneser_ney(sentences, n_words):
-    """Scores of words, bigrams and trigrams, and of backing off, as dictionaries; interpolated, modified."""
+    """Log-probabilities of n-grams and of backing off, as dictionaries, by interpolated modified Kneser-Ney."""
     counts = [Counter(), Counter(), Counter()]
     for sentence in sentences:
         text = (BEGIN, *sentence, END)
@@ -45,7 +45,7 @@ def kneser_ney(sentences, n_words):
 
 
 def discounts(counts):
-    """By count: of 0, 1, 2, and 3 or more."""
+    """The discounts of counts 0, 1, 2, and 3 or more."""
     n = Counter(counts)
     if all(n[k] for k in (1, 2, 3, 4)):
         y = n[1] / (n[1] + 2 * n[2])
@@ -109,7 +109,7 @@ def best_valid(n_words, phrases, lm, distortion, limit):
 
 
 def best_relaxed(n_words, phrases, lm, distortion, limit, scores=None, counted=(), spans=False):
-    """The best derivation that translates N words in all, by states (two words, n, position, more).
+    """The score of the best derivation of N words in all, by states (two words, n, position, more).
 
     ``counted`` words are translated once; with ``spans``, no phrase overlaps the span of words that the phrases just
     before it have translated without a gap (Chang and Collins 2011).
@@ -145,7 +145,7 @@ def best_relaxed(n_words, phrases, lm, distortion, limit, scores=None, counted=(
 
 
 def model1_counts(pairs, table):
-    """Expected counts of (given, emitted) words; a given sentence is preceded by null, 0.  By all alignments."""
+    """Expected counts of (given, emitted) words over all alignments; given sentences are preceded by null, 0."""
     counts = defaultdict(float)
     for given, emitted in pairs:
         given = (0, *given)
@@ -212,7 +212,7 @@ def grow_diag_final_and(forward, backward):
 
 
 def consistent_phrases(n, m, points, longest):
-    """All (first, last, first, last) of source and target; points inside, and none that joins inside and outside."""
+    """All (first, last, first, last) of source and target with a point inside and none with just one end inside."""
     return {
         (a, b, c, d)
         for a in range(n)

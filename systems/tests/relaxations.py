@@ -27,7 +27,7 @@ CONVERGENT = {
     "1/k": (1000, 1e-2),
     "1/(t+1)": (1000, 1e-2),
 }
-"""Step rules that converge to the optimum of the linear program: the tolerance and the number of iterations."""
+"""Step rules that converge to the optimum of the linear program: the number of iterations and the tolerance."""
 
 
 def draw_parts(seed, n_parts=3, n=6, size=4, n_solutions=6, rows=False):

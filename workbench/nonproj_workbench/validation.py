@@ -34,7 +34,7 @@ class Violation(NamedTuple):
         The place, from 0 and from 1; word 0 is the sentence as a whole.
     level : int
     rule : str
-        The validator's name of the test.
+        The name of the validator's test.
     message : str
     """
 

@@ -11,7 +11,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 
 class Page:
-    """The page in a browser: what one does there, and what one sees."""
+    """The page in a browser: a user's actions, and what the page shows."""
 
     def __init__(self, browser, url: str):
         self.browser, self.url = browser, url
@@ -27,7 +27,7 @@ class Page:
         return self
 
     def leave(self, *expected: str) -> None:
-        """Leave the page, before its server stops; nothing but messages with these texts may be in the console."""
+        """Leave the page, before its server stops; the console may only have messages with the expected texts."""
         self.browser.get("about:blank")
         said = [each["message"] for each in self.browser.get_log("browser")]
         assert [text for text in said if not any(each in text for each in expected)] == []
@@ -91,7 +91,7 @@ class Page:
 
     @property
     def heads(self) -> list:
-        """The head of each word as the arcs of the drawing have it, None without one."""
+        """The head of each word by the drawn arcs; None for a word without an arc."""
         script = """
         const heads = sentence.words.map(() => null);
         for (const arc of document.querySelectorAll("#scroll .arc:not(.other):not(.forbidden)"))

@@ -6,7 +6,7 @@ ROOT = "0"
 
 
 class Node:
-    """A word or an empty node: what refers to other nodes refers to the objects."""
+    """A word or an empty node; its references to other nodes are objects."""
 
     def __init__(self, columns: list[str]):
         self.columns = columns
@@ -101,7 +101,7 @@ def gone(target, names) -> bool:
 
 
 def with_text(sentence: Sentence, edit) -> str:
-    """The lines after an edit; the text follows if it was that of the words."""
+    """The lines after an edit; the comment ``text`` is updated if it agreed with the words."""
     followed = sentence.comment("text") == sentence.surface()
     edit()
     if followed:
@@ -110,7 +110,7 @@ def with_text(sentence: Sentence, edit) -> str:
 
 
 def split_word(text: str, word: int, forms: list[str]) -> str:
-    """A word becomes two; everything refers to the first, on which the second depends."""
+    """Split a word in two; references stay with the first, and the second depends on it."""
     sentence = Sentence(text)
     first = sentence.words[word - 1]
 
@@ -143,7 +143,7 @@ def above(node: Node, other: Node, count: int) -> bool:
 
 
 def join_words(text: str, word: int) -> str | None:
-    """Two words become one; None if they belong to different tokens."""
+    """Join a word and the next one; None if they belong to different tokens."""
     sentence = Sentence(text)
     first, second = sentence.words[word - 1], sentence.words[word]
     covering = sentence.range_of(first)
@@ -182,7 +182,7 @@ def join_words(text: str, word: int) -> str | None:
 
 
 def split_sentence(text: str, word: int) -> tuple[str, str] | None:
-    """Two sentences; None within a multiword token."""
+    """Split a sentence after a word; None within a multiword token."""
     first, second = Sentence(text), Sentence(text)
     if first.range_of(first.words[word - 1]) and first.range_of(first.words[word - 1]) is first.range_of(
         first.words[word]
@@ -203,7 +203,7 @@ def split_sentence(text: str, word: int) -> tuple[str, str] | None:
 
 
 def join_sentences(one: str, two: str) -> str:
-    """One sentence of two, both with or both without text."""
+    """Join two sentences, both with or both without text."""
     first, second = Sentence(one), Sentence(two)
     texts = first.comment("text"), second.comment("text")
     followed = texts[0] == first.surface() and texts[1] == second.surface()

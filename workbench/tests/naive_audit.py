@@ -14,7 +14,7 @@ def differ(one, other):
 
 
 def rival(own, others):
-    """The most frequent of other annotations, if one is at least as frequent as one's own; with both counts."""
+    """The most frequent different annotation, and the counts of ``own`` and of it; None if it is rarer than ``own``."""
     different = [each for each in others if differ(each, own)]
     best = max(sorted(set(different)), key=different.count, default=None)
     if best is None or different.count(best) < others.count(own):
@@ -23,7 +23,7 @@ def rival(own, others):
 
 
 def word_variations(sentences, value):
-    """By sentence and word: what the same word has elsewhere between the same two words; ``sentences`` are of rows."""
+    """Rivals, by (sentence, word), of the same word between the same two words; ``sentences`` are lists of rows."""
     found = {}
     for i, rows in enumerate(sentences):
         words = with_borders([row[1] for row in rows])
@@ -49,7 +49,7 @@ def annotation(rows, low, high):
 
 
 def pair_variations(sentences, longest):
-    """By sentence and two words: how the same two words with the same words between and around are annotated elsewhere.
+    """Rivals, by (sentence, word, word), of the same two words with the same words between and around.
 
     Pairs that are nowhere linked in this context are left out.
     """

@@ -93,7 +93,7 @@ class _Reader:
         return DataError(self.path, self.line if line is None else line, message)
 
     def token(self, token: str) -> Tree | None:
-        """Take one token; return the tree that it completes, if it does."""
+        """Process one token; return the tree that it completes, or None."""
         if token == "(":
             self.begin()
         elif token == ")":
@@ -119,7 +119,7 @@ class _Reader:
         self.open.append(_Open(self.line))
 
     def text(self, token: str) -> None:
-        """Take a label or a word."""
+        """Process a label or a word."""
         top = self.open[-1]
         if not fits(token, WORD):
             limit = f"words and labels have up to {WORD.longest} characters, none of control"
@@ -234,7 +234,7 @@ def parse_tree(text: str) -> Tree:
     Raises
     ------
     DataError
-        If there is not exactly one.
+        The string does not hold exactly one tree.
     """
     trees = [tree for _, tree in numbered_trees(text.splitlines())]
     if len(trees) != 1:

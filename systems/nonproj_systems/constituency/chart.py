@@ -112,10 +112,10 @@ def build_forest(grammar: Grammar, n: int, words: TaggedWords, allowed: np.ndarr
 def _build(
     rules: _Rules, chart: _Chart, first_word: Int32s, word_symbols: Int32s, root: int, max_edges: int
 ) -> tuple[Int32s, Int32s]:
-    """Return items (symbol, begin, end, first edge), and edges (left, right, word, rule), items closed by a last row.
+    """Return items (symbol, begin, end, first edge) with a sentinel row, and edges (left, right, word, rule).
 
-    Span by span, the shorter ones first: words and binary rules, then unary rules over their results.  With too
-    many edges the last row's is -1.
+    Spans are processed from short to long: words and binary rules, then unary rules over their results.  With more
+    than ``max_edges`` edges the only item is a row of -1.
     """
     rows, members = chart.rows, chart.members
     n, n_binary = rows.shape[0], len(rules.binary_parent)
@@ -148,7 +148,7 @@ def _build(
 
 @kernel
 def _longer(array: Int32s, size: int) -> Int32s:
-    """Return an array with room for at least ``size`` rows, with the same beginning."""
+    """Return the array, enlarged to at least ``size`` rows if it is shorter."""
     if size <= len(array):
         return array
     longer = np.empty((max(size, 2 * len(array)), array.shape[1]), array.dtype)
@@ -219,7 +219,7 @@ def _unary_edges(
     n_binary: int,
     found: Int32s,
 ) -> tuple[Int32s, int]:
-    """Return the edges of unary rules over items of a span, and their number; only to one symbol if it is not -1."""
+    """Return the edges of unary rules over items of a span, and their number; with parent ``only`` unless it is -1."""
     first, parents, (_, begin, end), (low, high, only) = rules.first_unary, rules.unary_parent, span, limits
     coarse, allowed, size, room = rules.coarse, chart.allowed, 0, len(found)
     for item in range(low, high):

@@ -15,9 +15,9 @@ An estimate is ``lambda e1 + (1 - lambda) (back-off)`` with ``lambda = c / (c + 
 context, with u different outcomes (Witten and Bell 1991; factor 5 in Collins 1999, page 185).  The root generates the
 tag of its word, then the word.
 
-Differences to Collins: tags are given.  In a base noun phrase the context is not the previous modifier, but the word
+Differences from Collins: tags are given.  In a base noun phrase the context is not the previous modifier, but the word
 next to the new one, which is the same unless the previous modifier has several words.  Punctuation and conjunctions are
-modifiers as any others.  Distance has no commas.  Each tag has one more occurrence with an unknown word than in the
+modifiers like any others.  Distance ignores commas.  Each tag has one more occurrence with an unknown word than in the
 treebank, so that no tag in training forbids an unknown word; a word with a new tag is unknown.
 """
 
@@ -56,7 +56,7 @@ UNKNOWN = "<unknown>"
 FACTOR = 5.0
 
 MAX_COUNT, MAX_STATES = 2**40, 4096
-"""Limits of the count of an event, and of the number of pairs of category and head child, with which charts grow."""
+"""Limits of the count of an event, and of the number of states (category and head child): charts grow with it."""
 
 
 class Collins:
@@ -81,7 +81,7 @@ class Collins:
     tags : frozenset of str
         The tags of words.
     tagged : dict
-        Numbers of tagged words, by the numbers of a word and of a tag seen with it.
+        Word numbers by the pairs (word, tag), as numbers, that were seen in training.
     """
 
     def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter[Any], factor: float = FACTOR):
@@ -126,7 +126,7 @@ class Collins:
         return found
 
     def count(self, tree: Tree, counts: Counter[Any]) -> None:
-        """Add the events of a tree with base phrases."""
+        """Add the events of a tree with base phrases to ``counts``."""
         words = [self.word_ids.get(word, 0) for word in tree.words()]
         tags = [self.symbol_ids[tag] for tag in tree.tags()]
         head, found = events(tree)

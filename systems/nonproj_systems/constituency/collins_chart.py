@@ -5,8 +5,8 @@ child H:
 
 - *complete*: a phrase or tag;
 - *right*: P with head child H and the modifiers to its right so far, at distance ``d``;
-- *left*: P with H, all modifiers to its right, and those to its left so far; distance 0 is that of a phrase
-  without any modifier, and 3 that of one with modifiers only to its right;
+- *left*: P with H, all modifiers to its right, and those to its left so far; distance 0 means no modifiers at all,
+  and 3 modifiers only to the right;
 - *hook*: the best modifier over the words ``i`` to ``j`` for a head ``h`` outside, in state ``s`` and at distance
   ``d``, regardless of the rest of its phrase.
 
@@ -82,9 +82,9 @@ def chart(model: Collins, grammar: Grammar, words: np.ndarray, tags: np.ndarray,
     grammar : Grammar
         Grammar of the same model.
     words, tags : ndarray of shape (n,), int64
-        Their numbers.
+        Numbers of the words and tags.
     kept : Kept
-        Coarse items; others are left out.
+        Coarse items that survive pruning.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _get(build: Build, table: int, key: int, i: int, j: int, symbol: int, d: int
 
 @kernel
 def _fill(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Build, top: int) -> None:
-    """Add all items and edges, by the end of the span and then by its beginning, backwards."""
+    """Add all items and edges, span by span: by increasing end, then by decreasing beginning."""
     n = given.tags.shape[0]
     for j in range(n):
         for i in range(j, -1, -1):
@@ -213,7 +213,7 @@ def _extend(kept: Bools, given: Given, build: Build, side: int, i: int, k: int, 
 
 @kernel
 def _set_group(build: Build, item: int, side: int, n: int) -> None:
-    """Number the items that share hooks: those with equal head, state, distance, and end on that side."""
+    """Assign an item to its group: items of equal head, state, distance and end on that side share hooks."""
     s, d, h = build.items[item, SYMBOL], build.items[item, DISTANCE], build.items[item, WORD]
     end = build.items[item, END] if side == 1 else build.items[item, BEGIN]
     key = (s * 4 + d) * n + h
@@ -313,7 +313,7 @@ def _complete(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build:
 
 @kernel
 def _layer(build: Build, first: int, i: int, j: int, p: int, depth: int, h: int, key: int) -> int:
-    """Return the item of a phrase over a span, with a number of phrases with one child from it downwards."""
+    """Return the layer of a phrase, created if new; ``depth`` counts phrases with one child from it downwards."""
     number = build.chains[key]
     if number < first or number >= build.counts[0] or build.items[number, SYMBOL] != p:
         number = _add_item(build, LAYER, i, j, p, depth, h)
@@ -323,7 +323,7 @@ def _layer(build: Build, first: int, i: int, j: int, p: int, depth: int, h: int,
 
 @kernel
 def _begin_phrases(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build: Build, i: int, j: int) -> None:
-    """Begin phrases above the complete ones over a span."""
+    """Begin phrases whose head child is a complete item over a span."""
     n, head = given.tags.shape[0], build.lists[0, i, j]
     while head >= 0:
         x, h = build.items[head, SYMBOL], build.items[head, WORD]

@@ -19,7 +19,7 @@ from nonproj_systems.constituency.collins_tables import MAX_SYMBOLS, MODIFIER, k
 from nonproj_systems.constituency.collins_trees import BASE
 
 MAX_UNARY = 4
-"""Maximum length of a chain of phrases with one child each over the same words; the treebank has no longer one."""
+"""Maximum length of a chain of phrases with one child each over the same words; the treebank has none longer."""
 
 WORD_SCALE = 12.0
 """Factor of the inside probabilities per word, about the inverse of a word's share, against underflow."""
@@ -142,7 +142,7 @@ def keep_probable(model: Collins, grammar: Grammar, tags: np.ndarray, threshold:
 
 @kernel
 def _alive(values: Float64s) -> Int64s:
-    """Return the places of the positive values of a vector."""
+    """Return the indices of the positive values of a vector."""
     found, count = np.empty(values.shape[0], np.int64), 0
     for x in range(values.shape[0]):
         if values[x] > 0.0:

@@ -10,7 +10,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s
 
 MAX_SYMBOLS, MAX_WORDS = 2**7, 2**17
-"""Maximum values that fit into the bits of a packed context."""
+"""Maximum numbers of symbols and of words that fit into a packed context."""
 
 HEAD, MODIFIER, WORD, ROOT = 0, 3, 6, 9
 """Kinds of contexts: these numbers plus the level of the back-off, from 0."""

@@ -34,7 +34,7 @@ class Event(NamedTuple):
     parent : str
         Category of the phrase.
     head : str
-        The outcome of "head"; in a base noun phrase, "" for modifiers.
+        The head child; "" for modifiers in a base noun phrase.
     word : int
         The word that the decision is conditioned on: the lexical head or, in a base noun phrase, the word next to the
         modifier.
@@ -157,7 +157,7 @@ def _generate(tree: Tree, begin: int, tags: Sequence[str], found: list[Event]) -
 def _modifiers(
     parent: str, side: int, head: tuple[Any, ...], others: list[tuple[Any, ...]], tags: Sequence[str]
 ) -> Iterator[Event]:
-    """Yield the decisions on one side, going outward from the head, with the last one to stop."""
+    """Yield the decisions on one side, outward from the head; the last one is to stop."""
     base, distance = parent == BASE, ADJACENT
     edge = head[3] - 1 if side == RIGHT else head[2]
     for label, word, begin, end in [*others, (STOP, -1, 0, 0)]:

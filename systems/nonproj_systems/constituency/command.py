@@ -111,7 +111,7 @@ def _parse(options: argparse.Namespace) -> int:
 
 
 def parse_lines(options: argparse.Namespace, find: Callable[[int, list[str]], tuple[Tree, str]]) -> int:
-    """Write the tree that ``find`` returns for each line's number and words; count the descriptions of finding."""
+    """Write the tree that ``find`` returns for each line's number and words; report how often each status occurs."""
     from nonproj.io.files import open_output
     from nonproj_systems.progress import progress
 

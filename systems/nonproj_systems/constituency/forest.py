@@ -64,7 +64,7 @@ def best_derivation(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarr
     ----------
     forest : Forest
     scores : ndarray of shape (V,), float64
-        Added to the scores of edges with this variable.
+        Scores of the variables, added to those of their edges.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def marginals(forest: Forest, scores: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def make_forest(items: np.ndarray, built: np.ndarray, edges: np.ndarray, score: np.ndarray) -> Forest | None:
-    """Return the forest of edges in any order, without those in no derivation of the last item; None if none is left.
+    """Return the forest of the edges, in any order, that are in a derivation of the last item; None if none are.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def make_forest(items: np.ndarray, built: np.ndarray, edges: np.ndarray, score: 
 
 
 def restricted(forest: Forest, keep: np.ndarray) -> Forest | None:
-    """Return the forest of some edges, without those in no derivation of the root; None if none is left.
+    """Return the forest of the kept edges that are in a derivation of the root; None if none are.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _best_derivation(
 def _inside(
     first: Int32s, left: Int32s, right: Int32s, variable: Int32s, score: Float64s, scores: Float64s
 ) -> Float64s:
-    """Return the logarithm of the sum over all derivations of each item, float64[I]."""
+    """Return the inside score of each item, float64[I]: the log of the sum over its derivations."""
     n = len(first) - 1
     inside = np.empty(n + 1)
     inside[n] = 0.0
@@ -242,7 +242,7 @@ def _inside(
 def _marginals(
     first: Int32s, left: Int32s, right: Int32s, variable: Int32s, score: Float64s, scores: Float64s, inside: Float64s
 ) -> Float64s:
-    """Return the marginal of each edge, float64[E]: that of its item times the edge's share of its inside score."""
+    """Return the marginal of each edge, float64[E]: its item's, times the edge's share of the inside score."""
     n = len(first) - 1
     found, mass = np.zeros(len(left)), np.zeros(n + 1)
     if not n or inside[n - 1] == -np.inf:

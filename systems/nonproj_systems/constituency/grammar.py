@@ -92,7 +92,7 @@ def count_rules(trees: Iterable[Tree], annotation: Annotation) -> dict[Rule, flo
 
 
 def relative_frequencies(counts: Counts) -> dict[Rule, float]:
-    """Return the probability of each rule among those of its parent."""
+    """Return the probability of each rule among the rules with the same parent."""
     totals: dict[Symbol, float] = defaultdict(float)
     for rule, count in counts.items():
         totals[rule.parent] += count
@@ -172,14 +172,14 @@ def coarse_symbol(symbol: Symbol) -> Symbol:
 
 
 def compile_grammar(probabilities: Mapping[Rule, float], coarse: Grammar | None = None) -> Grammar:
-    """Return a grammar in the form for parsing: unary chains joined, rules sorted by their left child.
+    """Return a grammar as arrays for parsing: unary chains joined, rules sorted by their left child.
 
     Parameters
     ----------
     probabilities : mapping of Rule to float
         Unary rules are from one upper symbol to an upper, lower or tag symbol.
     coarse : Grammar, optional
-        The coarser grammar by which parsing with this one is pruned.
+        The coarser grammar that prunes parsing with this one.
 
     Raises
     ------

@@ -19,7 +19,7 @@ class Solved(NamedTuple):
     ----------
     value : float
     edges : ndarray of int64
-        Edges of value 1, in no order; of a linear program those of positive value.
+        Edges of value 1, unordered; at a fractional optimum, those of positive value.
     integral : bool
         Whether all variables are 0 or 1.
     status : str
@@ -44,7 +44,7 @@ class _Trigrams(NamedTuple):
 def joint_program(forest: Forest, trellis: Trellis, integer: bool = True, seconds: float = np.inf) -> Solved:
     """Return the best tree and tags by an integer program, or the optimum of its linear programming relaxation.
 
-    A variable of 0 or 1 for each edge of the forest and each trigram of tags.  One edge builds the root; an item is
+    Each edge of the forest and each trigram of tags has a variable of 0 or 1.  One edge builds the root; an item is
     built as often as it is used; trigrams form a path; the edges of a word with a tag sum to the trigrams that end in
     it (Rush et al. 2010, equation 10).  An integral optimum of the relaxation is the optimum of both.
 

@@ -88,7 +88,7 @@ class GrammarOracle:
         self.forest, self.n_variables = forest, n_variables
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Return the maximum, the variables there, and the edges of the derivation."""
+        """Return the maximum, indicators of its variables, and the edges of the derivation."""
         value, edges = best_derivation(self.forest, scores)
         return value, variables_of(self.forest, edges, self.n_variables), edges
 
@@ -105,7 +105,7 @@ class TaggerOracle:
         self.trellis = trellis
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Return the maximum, the variables there as 0 and 1, and their numbers."""
+        """Return the maximum, indicators of its variables, and their numbers."""
         value, chosen = best_tags(self.trellis, scores)
         variables = np.zeros(len(scores))
         variables[chosen] = 1.0
@@ -143,7 +143,7 @@ def decode(forest: Forest, trellis: Trellis, options: JointOptions = JointOption
 
     Examples
     --------
-    The first tag of the only word is better for the grammar, the second for the tagger, and better in all:
+    The first tag of the only word is better for the grammar, the second for the tagger, and better overall:
 
     >>> def ints(*values): return np.array(values, np.int32)
     >>> forest = Forest(ints(0, 1, 2, 4), ints(-1, -1, 0, 1), ints(-1, -1, -1, -1), ints(0, 1, -1, -1),

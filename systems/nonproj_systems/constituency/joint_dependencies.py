@@ -42,7 +42,7 @@ SEARCH_ITERATIONS = 250
 """Maximum number of iterations of the root node of branch and bound."""
 
 EXACT_WORK = SearchOptions(work_per_word=10**10)
-"""Work limit of the dependency oracle, hours per word: its value is a maximum, not only a bound."""
+"""Work limit of the dependency oracle: hours per word, so that its value is a maximum, not only a bound."""
 
 HARD_BONUS = 1e6
 """Bonus of each given dependency in the hard combination; more than any log-probability."""
@@ -172,13 +172,13 @@ class JointParser:
     ----------
     phrases : LexicalisedParser
     dependencies : Parser
-        Its tagger gives missing tags.
+        `parse` does not use its tagger: the tags are given.
     gamma : float
         Weight of the dependency parser's scores.
     max_iterations : int
-        K.
+        Maximum number of iterations of dual decomposition.
     exact : bool
-        Whether to continue by branch and bound without a certificate.
+        Whether to continue by branch and bound if there is no certificate.
     rule : callable, optional
         A step rule of `nonproj_systems.relaxation.steps`; by default that of Rush et al. (2010), appendix B.
     """
@@ -267,6 +267,6 @@ class JointParser:
 
 
 def tagged_sentence(words: Sequence[str], tags: Sequence[str]) -> Sentence:
-    """Return a tagged sentence in the form for the dependency parser."""
+    """Return a tagged sentence as input of the dependency parser."""
     rows = [[str(i), word, "_", tag, tag, *"_____"] for i, (word, tag) in enumerate(zip(words, tags, strict=True), 1)]
     return Sentence(rows)

@@ -72,7 +72,7 @@ def _parse(options: argparse.Namespace) -> int:
 
 
 def _finder(options: argparse.Namespace):
-    """Return the function that finds the tree of words and tags, with its statistics."""
+    """Return a function from words and tags to a tree and a description of how it was found."""
     from nonproj_systems.constituency.joint_dependencies import GAMMA, JointParser, tagged_sentence
     from nonproj_systems.constituency.lexicalised import LexicalisedParser
 

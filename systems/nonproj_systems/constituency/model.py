@@ -48,7 +48,7 @@ class TrainingOptions(NamedTuple):
     floor : float
         Minimum probability of a rule that was seen below other parents only.
     tagger, words : LexiconOptions
-        For the words of the tagger, and for those of the grammar.
+        Options of the tagger's lexicon, and of the grammar's.
     """
 
     annotation: Annotation = Annotation()

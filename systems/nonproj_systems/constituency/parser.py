@@ -55,8 +55,8 @@ class Parsed(NamedTuple):
     found : bool
         Whether the grammar has a tree for the sentence; otherwise the tree is a flat one over the tagger's tags.
     value : float
-        The log-probability of the tree, with ``JOINT`` plus that of its tags; without the probabilities of words
-        for all their tags.
+        The log-probability of the tree, with ``JOINT`` plus that of its tags, up to a constant that depends only on
+        the words.
     decoded : Decoded or None
         With ``JOINT``, the certificate.
     """
@@ -141,7 +141,7 @@ class Parser:
         ----------
         words : sequence of str
         tags : sequence of str, optional
-            The only candidate for each word.
+            The single candidate tag of each word.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class Parser:
         return SentenceForest(*_without_unused(forest, model.tagger.trellis(words, candidates)))
 
     def _coarse_pass(self, words: Sequence[str], candidates: list[np.ndarray], threshold: float) -> np.ndarray | None:
-        """Return a mask of the coarser symbols over each span; None if there is no tree."""
+        """Return a mask of the coarser symbols allowed over each span; None if there is no tree."""
         model, n = self.model, len(words)
         sizes = [len(each) for each in candidates]
         tags = np.concatenate(candidates)

@@ -45,7 +45,7 @@ class Annotation(NamedTuple):
     Attributes
     ----------
     horizontal : int
-        Number of children attached last.
+        Number of last attached children that an intermediate symbol records.
     vertical : int
         2: phrases are annotated with their parent; 1: they are not.
     tags : bool

@@ -23,7 +23,7 @@ class Trellis(NamedTuple):
     emission : ndarray of shape (V,), float64
         The score of each variable.
     transition : ndarray of shape (T + 1, T + 1, T + 1), float64
-        The score of a tag, last, after two others; ``T`` stands for the sentence's boundaries.
+        The score of a tag (last index) after two others; ``T`` stands for the sentence's boundaries.
     """
 
     first: np.ndarray

@@ -6,7 +6,7 @@
 - `oracles`: max-product on forests, for the relaxation library
 - `trws`: sequential tree-reweighted message passing, compiled
 - `images`: fields of images
-- `inference`: the entry, `infer`
+- `inference`: the entry point, `infer`
 - `command`: the command ``nonproj-systems mrf``
 - `linear_program`: local polytope and integer program by HiGHS
 """

@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         "searched": found.searched,
         "seconds": round(found.seconds, 3),
     }
-    # Labels on standard output stay alone there.
+    # Labels on standard output are not mixed with figures.
     stream = sys.stderr if options.output == "-" else sys.stdout
     if options.json:
         known = {name: None if value in (float("inf"), float("-inf")) else value for name, value in figures.items()}

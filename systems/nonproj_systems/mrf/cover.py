@@ -13,7 +13,7 @@ from nonproj_systems.mrf.model import MRF
 
 
 class Forests(NamedTuple):
-    """Forests that together cover a field, in the form for kernels.
+    """Forests that together cover a field, as arrays for kernels.
 
     A *position* is a node in a forest; positions are numbered forest by forest, parents before children.
 
@@ -100,7 +100,7 @@ def make_forests(field: MRF, cover: list[np.ndarray]) -> Forests:
 
 
 def _order(field: MRF, edges: np.ndarray, alone: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return nodes, positions of parents and edges to them of one forest, breadth first."""
+    """Return the nodes of one forest breadth first, the positions of their parents, and the edges to them."""
     pairs = field.graph.ends[edges].tolist()
     neighbours: dict[int, list[tuple[int, int]]] = {}
     for e, (i, j) in zip(edges.tolist(), pairs, strict=True):

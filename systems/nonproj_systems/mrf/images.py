@@ -46,7 +46,7 @@ def restore_grey(observed, levels, deviation: float, weight: float, most: float)
     weight : float
         The cost of a difference of one grey level between neighbours.
     most : float
-        Maximum difference that counts: edges of objects are sharp.
+        Larger differences cost no more than this one: edges of objects are sharp.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The most probable labels of a pairwise Markov random field, with a bound: the entry to this system."""
+"""The most probable labels of a pairwise Markov random field, with a bound: the entry point of this system."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def infer(
     max_iterations: int = 1000,
     tolerance: float = 1e-9,
 ) -> Inference:
-    """Return the best labels of a field that can be found, an upper bound, and whether the labels are proven optimal.
+    """Return the best labels found for a field, an upper bound, and whether the labels are proven optimal.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def infer(
     exact : bool
         Close a remaining gap by branch and bound over these trees.
     seconds : float
-        Processor seconds after which nothing new is begun.
+        Processor seconds after which no further step begins.
     max_iterations : int
     tolerance : float
 
@@ -177,7 +177,7 @@ def _search(field: MRF, found: Inference, limits: Limits) -> None:
     problem = _trees(field)
 
     def known(_: Any) -> tuple[float, np.ndarray]:
-        """Return the best labels known before."""
+        """Return the score and the labels found before."""
         return found.value, found.labels
 
     result = branch_and_bound(

@@ -21,14 +21,14 @@ def solve_program(
     ----------
     field : MRF
     integer : bool
-        Labels must be 0 or 1.
+        Whether the indicators of labels must be 0 or 1.
     seconds : float
         Wall-clock limit.
 
     Returns
     -------
     status : str
-        As `Program.solve`.
+        As from `Program.solve`.
     value, bound : float
         The optimum (of a stopped integer program: the best value and bound known).
     labels : ndarray of shape (V,), int64, or None
@@ -41,7 +41,7 @@ def solve_program(
 
     Examples
     --------
-    A triangle that wants three different labels of two: half of each label satisfies the linear program.
+    A triangle whose edges prefer different labels, of two: the linear program takes half of each label.
 
     >>> triangle = MRF(np.zeros((3, 2)), [[0, 1], [1, 2], [0, 2]], -np.eye(2))
     >>> [solve_program(triangle, integer)[:2] for integer in (False, True)]
@@ -70,7 +70,7 @@ def solve_program(
 
 
 def _rows(field: MRF) -> ConstraintRows:
-    """Return the rows: the states of a node add up to 1, those of a pair to those of its nodes."""
+    """Return the rows: the states of a node sum to 1, the pairs of an edge to the states of its nodes."""
     graph, sizes = field.graph, field.n_states
     n_unary = len(graph.unary)
     row = [np.repeat(np.arange(field.n_nodes), sizes)]

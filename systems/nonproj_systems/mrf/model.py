@@ -13,7 +13,7 @@ from nonproj.types import Int64s
 
 
 class Graph(NamedTuple):
-    """A field in the form for kernels; V nodes, E edges.  Node ``i`` has the states ``first[i] .. first[i + 1] - 1``.
+    """A field as arrays for kernels; V nodes, E edges.  Node ``i`` has the states ``first[i] .. first[i + 1] - 1``.
 
     Attributes
     ----------
@@ -23,15 +23,15 @@ class Graph(NamedTuple):
     ends : ndarray of shape (E, 2), int64
         The two nodes of each edge.
     table : ndarray of shape (E,), int64
-        Place in ``values`` of the table of each edge: a row for each state of its first end.
+        Start of each edge's table in ``values``; a table has a row for each state of the edge's first end.
     scale : ndarray of shape (E,), float64
         Factor of the table of each edge.
     values : ndarray of float64
-        Finite.
+        The entries of the tables, all finite.
     start, incident : ndarray of int64
         The edges of node ``i`` are ``incident[start[i] : start[i + 1]]``, by the number of the other end.
     message : ndarray of shape (E, 2), int64
-        Places of the messages to both ends of each edge in an array of all messages.
+        Starts of the messages to both ends of each edge in an array of all messages.
     """
 
     first: np.ndarray
@@ -46,7 +46,7 @@ class Graph(NamedTuple):
 
 
 class MRF:
-    """A pairwise Markov random field: the score of labels is the sum of those of nodes and edges; it is maximised.
+    """A pairwise Markov random field: the score of labels, a sum over nodes and edges, is maximised.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class MRF:
         return float(found) if found >= self.lowest else -np.inf
 
     def rounding_error(self, sweeps: int) -> float:
-        """Return the maximum error of a bound below the exact one, after a number of sweeps over all nodes and edges.
+        """Return the most by which rounding can lower a bound after a number of sweeps over all nodes and edges.
 
         Each sweep replaces scores of nodes and edges by sums over their neighbours, none of which is larger than the
         sum of the absolute values of all scores (Higham 2002, "Accuracy and stability of numerical algorithms", 4.2).
@@ -268,7 +268,7 @@ def _listed(tables: Sequence[Any], ends: np.ndarray, sizes: np.ndarray) -> tuple
 
 
 def incidence(ends: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edges of each node, by the number of the other end: starts and edges."""
+    """Return ``start`` and ``incident`` of a `Graph`: the edges of each node, by the number of the other end."""
     node, other = ends.T.ravel(), ends[:, ::-1].T.ravel()
     order = np.lexsort((other, node))
     start = np.searchsorted(node[order], np.arange(n_nodes + 1))

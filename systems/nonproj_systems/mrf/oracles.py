@@ -36,7 +36,7 @@ class ForestOracle:
         self.view = np.repeat(first - self._copy[:-1], sizes) + np.arange(self._copy[-1])
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return the maximum, the variables there, and the states of the forest's nodes, int64."""
+        """Return the maximum, indicators of its variables, and the states of the forest's nodes, int64."""
         best, labels = np.empty(len(scores)), np.empty(len(self.nodes), np.int64)
         scores = np.ascontiguousarray(scores, np.float64)
         value = _max_product(self.field.graph, self.forests, self.number, scores, best, labels)
@@ -98,7 +98,7 @@ def _max_product(
 ) -> float:
     """Return the maximum of one forest with scores added to its copies, and write its labels.
 
-    ``scores`` and ``best`` are float64, the copies of this forest; ``labels`` int64, its positions.
+    ``scores`` and ``best`` have an entry for each copy in this forest, ``labels`` one for each position.
     """
     begin, end = forests.begin[number], forests.begin[number + 1]
     offset = forests.copy[begin]

@@ -1,8 +1,8 @@
 """Sequential tree-reweighted message passing, TRW-S (Kolmogorov 2006), compiled for any graph.
 
-The graph is covered by chains along which node numbers increase; a node is in as many as it has neighbours on its
-busier side, and they share its scores evenly.  A sweep visits the nodes in order and averages their max-marginals over
-the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.
+The graph is covered by chains along which node numbers increase; a node with ``a`` earlier and ``b`` later neighbours
+is in ``max(a, b)`` chains, which share its scores evenly.  A sweep visits the nodes in order and averages their
+max-marginals over the chains: block coordinate descent on the dual, so the bound never rises after the first sweep.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def sweep(graph: Graph, messages: np.ndarray, forward: bool) -> float:
 def decode(graph: Graph, messages: np.ndarray, labels: np.ndarray) -> float:
     """Choose the labels node by node, given those before and the messages from later nodes; return their score.
 
-    ``labels``, int64[V], are changed in place.  `improve` makes them better.
+    ``labels``, int64[V], are changed in place.  `improve` then raises their score.
     """
     work = np.empty(int(np.diff(graph.first).max()))
     _decode(graph, messages, labels, work)

@@ -1,6 +1,6 @@
 """The convex hulls of head automata that see grandparents or three siblings, as sparse rows of a linear program.
 
-It is the polytope of paths through the automaton's Viterbi.  Columns ``0 .. A - 1`` of every program are the arcs; the
+Each is the polytope of paths through a Viterbi trellis.  Columns ``0 .. A - 1`` of every program are the arcs; the
 looser rows of Martins et al. (2009) and of Riedel et al. (2012), which tie single parts to their arcs, are in
 `nonproj_systems.programs.part_rows`.
 """
@@ -31,7 +31,7 @@ class Moves(NamedTuple):
     """The moves of a half-automaton over k candidates, int64 each.
 
     ``tail`` and ``tip`` are states, START being 0 and END -1; ``last``, ``before``, ``third``: positions of the
-    modifier that a move takes (``k + 1``: END), of the one before it, and of that before this, -1 for none.
+    modifier that a move takes (``k + 1``: END) and of the two before it, nearest first, -1 for none.
     """
 
     tail: np.ndarray

@@ -1,4 +1,4 @@
-"""Upper bounds of the scores of grandparent parts, template by template, without scoring any part.
+"""Upper bounds on the scores of grandparent parts, template by template, without scoring any part.
 
 Riedel, Smith and McCallum (2012), section 4.3.2: two of the three words of ``g -> h -> m`` are fixed, and each template
 takes its maximum over the third word, independently of the other templates.  Words with the same share of a template's
@@ -29,7 +29,7 @@ _PAIRS = np.array([[1, 2], [0, 2], [0, 1]], np.int32)
 
 
 class GrandparentBounds(NamedTuple):
-    """Upper bounds of the scores of a sentence's grandparent parts.
+    """Upper bounds on the scores of a sentence's grandparent parts.
 
     The part ``g -> h -> m`` scores at most ``upper[g, h, m]``, float64[N, N, N], minus infinity where there is no part.
     ``lookups`` counts triples of types; scoring all parts takes one look-up for each part and template.
@@ -66,7 +66,7 @@ def _codes_of(orders: np.ndarray) -> np.ndarray:
 
 
 def grandparent_bounds(hashed: WordHashes, weights: np.ndarray, scale: float = 1.0) -> GrandparentBounds:
-    """Return upper bounds of the scores of all grandparent parts of a sentence.
+    """Return upper bounds on the scores of all grandparent parts of a sentence.
 
     The parameters are those of `nonproj.scoring.scorer.score_parts`, with the grandparent templates.  The bounds are
     true for int16 weights, whose sums are exact, and true up to rounding for float32.

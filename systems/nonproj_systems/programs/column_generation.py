@@ -33,7 +33,7 @@ class PricingOptions(NamedTuple):
     Attributes
     ----------
     heads : int
-        Initial candidate heads of each word, besides the root and its head in the best tree; the optimum is the same.
+        Initial candidate heads per word, besides the root and the head in the best tree; the optimum is unaffected.
     single_root : bool
         Whether exactly one word is headed by the root.
     tolerance : float
@@ -84,7 +84,7 @@ def price_and_cut(
     arc_scores : array-like of shape (N, N), float64
         The score of each arc ``[h, m]``; the diagonal and column 0 are ignored.
     upper_bounds : array-like of shape (N, N, N), float64
-        Upper bounds, possibly infinite, of the scores of grandparent parts ``[g, h, m]``; other entries are ignored.
+        Upper bounds, possibly infinite, on the scores of grandparent parts ``[g, h, m]``; other entries are ignored.
     score : callable
         ``score(parts)`` returns the scores, float64[C], of parts int32[C, 3]; it is called at most once for each part.
     options : PricingOptions

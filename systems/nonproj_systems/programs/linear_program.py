@@ -74,7 +74,7 @@ DEFAULTS = LinearOptions()
 class Fractional(NamedTuple):
     """A solution of the linear program.
 
-    ``values``, float64[P]: the value of each part, from 0 to 1.  ``value``: the objective.  ``status``: as of
+    ``values``, float64[P]: the value of each part, from 0 to 1.  ``value``: the objective.  ``status``: as from
     `Program.solve`.  ``columns``, ``rows``, ``nodes``: size of the program, and branch-and-bound nodes.
     """
 

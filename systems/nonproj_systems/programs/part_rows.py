@@ -1,4 +1,4 @@
-"""Rows that tie the parts of a sentence to its arcs, and bounds of their columns: a pair of functions for a part type.
+"""Rows that tie the parts of a sentence to its arcs, and bounds on their columns: two functions per part type.
 
 `part_rows` and `upper_bounds` are generic functions over part types; ``part_rows.register`` adds a user's own type.
 Columns ``0 .. A - 1`` of every program are the arcs.  In all functions ``arcs`` is the `ArcSpace` of a sentence,

@@ -11,7 +11,7 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Bools, Float64s, Int32s, Int64s, Uint8s
 
 UNSCORED, SCORED, ADDED = 0, 1, 2
-"""States of a grandparent part: with a bound of its score only; with a score; with a column, too."""
+"""States of a grandparent part: only its score's bound is known; its score is known; it has a column, too."""
 
 
 def promising_parts(slack: np.ndarray, optimistic: np.ndarray, state: np.ndarray, floor: np.ndarray) -> np.ndarray:
@@ -86,7 +86,7 @@ def violated_cutsets(arc_values: np.ndarray, tolerance: float) -> np.ndarray:
     arc_values : ndarray of shape (N, N), float64
         The value of each arc ``[h, m]`` in the solution, at least 0.
     tolerance : float
-        Least violation.
+        Minimum violation.
 
     Returns
     -------

@@ -127,7 +127,7 @@ class Program:
 
     @property
     def bound(self) -> float:
-        """Upper bound of the optimum: the objective of a linear program, branch and bound's bound of an integer one."""
+        """Upper bound on the optimum: a linear program's objective, or the bound of branch and bound."""
         info = self._highs.getInfo()
         return info.objective_function_value if info.mip_node_count < 0 else info.mip_dual_bound
 

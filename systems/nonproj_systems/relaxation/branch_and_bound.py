@@ -98,7 +98,7 @@ def branch_and_bound(
     Raises
     ------
     ValueError
-        As `solve`; ValueError if an oracle's variables are neither 0 nor 1.
+        As for `solve`, and if an oracle's variables are neither 0 nor 1.
 
     Notes
     -----

@@ -88,7 +88,7 @@ class Evaluator:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the nearer limit: the time for a solver that measures elapsed time, on one processor."""
+        """Seconds until the nearer limit, where processor time counts as elapsed time."""
         wall = self._most_wall_seconds - (time.perf_counter() - self._wall_began)
         return max(0.0, min(self._most_seconds - self.seconds, wall))
 
@@ -110,7 +110,7 @@ class Evaluator:
         return Evaluation(multipliers, value, dual, copies, residual, projected, tuple(self._solutions), called)
 
     def rounding_error(self, multipliers: np.ndarray, scores: np.ndarray) -> float:
-        """Return the maximum error of the computed maximum of the Lagrangian below the exact one.
+        """Return the most by which rounding can put the computed maximum of the Lagrangian below the exact one.
 
         A sum of ``k`` terms is off by at most ``k`` units of roundoff times the sum of their absolute values (Higham
         2002, "Accuracy and stability of numerical algorithms", section 4.2).  The terms are the scores of each oracle's

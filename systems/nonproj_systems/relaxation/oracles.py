@@ -40,7 +40,7 @@ class Enumerated:
             )
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, int]:
-        """Return the maximum, the variables there, and the number of the solution."""
+        """Return the maximum, the variables that attain it, and the number of the solution."""
         totals = self.scores + self.variables @ scores
         best = int(np.argmax(totals))
         return float(totals[best]), self.variables[best].copy(), best
@@ -70,7 +70,7 @@ class Chain:
         self.magnitude = float(np.abs(self.unary).max(axis=1).sum() + np.abs(self.pairwise).max(axis=(1, 2)).sum())
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, tuple[int, ...]]:
-        """Return the maximum, the variables there, and the labels."""
+        """Return the maximum, the variables that attain it, and the labels."""
         unary = self.unary + scores.reshape(self.unary.shape)
         best, back = unary[0], []
         for i, pairs in enumerate(self.pairwise, 1):

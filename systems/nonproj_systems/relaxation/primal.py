@@ -53,7 +53,7 @@ def from_oracle(objective: Callable[[Any], float], i: int = 0) -> Repair:
     objective : callable
         The objective of the whole problem; minus infinity where the solution is forbidden.
     i : int
-        The oracle.
+        Number of the oracle.
     """
 
     def repair(proposal: Proposal) -> tuple[float, Any]:

@@ -24,7 +24,7 @@ class Oracle(Protocol):
     """
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Return the maximum, the variables there (shape of ``scores``), and the solution itself."""
+        """Return the maximum, the variables that attain it (shape of ``scores``), and the solution itself."""
 
 
 class Constraints(NamedTuple):
@@ -171,7 +171,7 @@ class Problem:
         return found
 
     def absolute_scores(self, multipliers: np.ndarray) -> np.ndarray:
-        """Return the sum of the absolute values of the terms of each copy's score, from those of multipliers."""
+        """Return the sum of the absolute terms of each copy's score, given the absolute values of multipliers."""
         found, u = np.zeros(len(self.variable)), multipliers[: self.n_agreement]
         found[self.tied] = u
         found += np.bincount(self._tied_to, weights=u, minlength=len(found))
@@ -262,7 +262,7 @@ class Shifted:
         self.oracle = oracle
 
     def __call__(self, scores: np.ndarray) -> tuple[float, np.ndarray, Any]:
-        """Return the maximum, the variables there, and the solution."""
+        """Return the maximum, the variables that attain it, and the solution."""
         value, chosen, solution = self.oracle(scores + self._scores)
         return value + self._constant, chosen, solution
 

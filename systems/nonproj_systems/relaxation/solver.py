@@ -133,7 +133,7 @@ class RelaxationResult:
 
 
 class Iteration(NamedTuple):
-    """The information for a method when it moves the multipliers.
+    """The input of a method that moves the multipliers.
 
     Attributes
     ----------
@@ -365,7 +365,7 @@ class _Run:
 
 
 def _check_limits(limits: Limits) -> None:
-    """Raise unless the limits are valid."""
+    """Raise a ValueError if a limit is invalid."""
     if limits.max_iterations < 1:
         raise ValueError(f"max_iterations is {limits.max_iterations}; 1 or more is expected")
     if not limits.tolerance < np.inf:

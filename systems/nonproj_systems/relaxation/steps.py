@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY = 1.7, 20, 0.7
-"""Scale of Polyak's step, number of iterations without a lower bound until it decays, and factor of the decay."""
+"""Scale of Polyak's step, number of iterations with an unchanged bound until it decays, and factor of the decay."""
 
 MIN_STEP = 1e-6
 """Minimum step of Polyak's rule, relative to the best primal value: a closed gap must not stop the multipliers."""

@@ -70,7 +70,7 @@ def relax(
 ) -> RelaxationResult:
     """Return the best solution of ``max f(z) + h(y)`` subject to ``z = y`` found by the subgradient method.
 
-    Two oracles that see the same variables, one of which has feasible solutions: `solve` is for any number of oracles,
+    Both oracles see the same variables, and the left one's solutions are feasible; `solve` takes any number of oracles,
     and constraints.
 
     Parameters
@@ -95,7 +95,7 @@ def relax(
     Raises
     ------
     ValueError
-        As `solve`.
+        As for `solve`.
 
     Notes
     -----

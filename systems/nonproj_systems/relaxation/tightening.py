@@ -77,7 +77,7 @@ def tighten(
     Raises
     ------
     ValueError
-        As `solve`.
+        As for `solve`.
     """
     found, multipliers = TighteningResult(problem), start
     for _ in range(max_rounds):

@@ -19,7 +19,7 @@ WIDTH = 40
 """Maximum length of a jump, in words, with a probability of its own; longer ones share one."""
 
 UNIFORM_SHARE = 0.05
-"""Weight of the uniform distribution in that of jumps."""
+"""Weight of the uniform distribution in the distribution of jumps."""
 
 
 class Corpus(NamedTuple):
@@ -35,7 +35,7 @@ class Corpus(NamedTuple):
     entry : ndarray of int32
         Numbers of the T different word pairs.
     given_of : ndarray of shape (T,), int64
-        The given word of each, 0 for null.
+        The given word of each word pair, 0 for null.
     """
 
     n_given: np.ndarray

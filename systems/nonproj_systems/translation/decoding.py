@@ -24,7 +24,7 @@ from nonproj_systems.translation.stack import decode_by_stacks
 from nonproj_systems.translation.template import make_graph
 
 WIDER = (1, 10, 100)
-"""Factors on the beam of the stack decoder, until it finds a derivation."""
+"""Factors of the stack decoder's beam, tried in turn until it finds a derivation."""
 
 EXACT, GAP, INFEASIBLE = "exact", "gap", "infeasible"
 """The derivation is proven optimal; it is the best one found, with a gap to the bound; there is no derivation."""
@@ -72,7 +72,7 @@ class Decoded:
     derivation : list of int
         Its phrases, in the order of the translation; empty without a translation.
     value, bound : float
-        Its score, and an upper bound of the score of any derivation.
+        Its score, and an upper bound on the score of any derivation.
     certified : bool
         Whether it is proven optimal.
     status : str
@@ -141,7 +141,7 @@ class Incumbent:
                 break
 
     def __call__(self, proposal: Proposal) -> tuple[float, np.ndarray | None]:
-        """Return its score and the derivation."""
+        """Return the best derivation's score, and the derivation."""
         if proposal.own > -np.inf:
             self.update(proposal.solutions[0])
         return self.value, self.derivation

@@ -16,7 +16,7 @@ class Graph(NamedTuple):
     Attributes
     ----------
     arc_start : ndarray of shape (V + 1,), int64
-        The arcs into node ``v`` are ``arc_start[v]`` to ``arc_start[v + 1]``; nodes are in topological order.
+        The arcs into node ``v`` are ``arc_start[v]`` to ``arc_start[v + 1] - 1``; nodes are in topological order.
     source : ndarray of shape (A,), int32
         The source node of each arc.
     score : ndarray of shape (A,), float64

@@ -33,7 +33,7 @@ class Instance(NamedTuple):
     words : ndarray of int64
         The target words of phrase ``o`` are ``words[word_start[o] : word_start[o + 1]]``.
     first_option : ndarray of shape (N + 1,), int64
-        The phrases that begin at word ``i`` are ``first_option[i]`` to ``first_option[i + 1]``.
+        The phrases that begin at word ``i`` are ``first_option[i]`` to ``first_option[i + 1] - 1``.
     lm : Automaton
 
     Notes

@@ -14,13 +14,13 @@ from nonproj.kernels.kernel import kernel
 from nonproj.types import Int64s
 
 UNKNOWN, BEGIN, END = 0, 1, 2
-"""Numbers of the words that every target vocabulary has: an unknown word, the begin and the end of a sentence."""
+"""Numbers of the words that every target vocabulary has: an unknown word, the beginning and the end of a sentence."""
 
 MAX_WORDS = 1 << 20
 """Upper limit of the size of a vocabulary, so that three words fit into 63 bits."""
 
 NEVER = -99.0
-"""Log-probability of the begin of a sentence, which is never predicted."""
+"""Log-probability of the beginning of a sentence, which is never predicted."""
 
 
 class Automaton(NamedTuple):
@@ -29,9 +29,9 @@ class Automaton(NamedTuple):
     Attributes
     ----------
     arc_start : ndarray of shape (S + 1,), int64
-        The arcs of state ``q`` are ``arc_start[q]`` to ``arc_start[q + 1]``, by word.
+        The arcs of state ``q`` are ``arc_start[q]`` to ``arc_start[q + 1] - 1``, by word.
     arc_word, arc_next : ndarray of int32
-        The word of each arc, and the state behind it.
+        The word of each arc, and the state to which it leads.
     arc_score : ndarray of float64
         Log-probability of the word of each arc, times a weight.
     backoff_score : ndarray of shape (S,), float64
@@ -78,7 +78,7 @@ def find_arc(lm: Automaton, state: int, word: int) -> int:
 
 @kernel
 def read_word(lm: Automaton, state: int, word: int) -> tuple[float, int]:
-    """Return the score of a word in a state, and the state behind it."""
+    """Return the score of a word in a state, and the next state."""
     score = 0.0
     while True:
         arc = find_arc(lm, state, word)
@@ -90,7 +90,7 @@ def read_word(lm: Automaton, state: int, word: int) -> tuple[float, int]:
 
 @kernel
 def _read_words(lm: Automaton, state: int, words: Int64s) -> tuple[float, int]:
-    """Return the score of several words, and the state behind them."""
+    """Return the score of several words, and the state after them."""
     total = 0.0
     for word in words:
         score, state = read_word(lm, state, word)
@@ -99,7 +99,7 @@ def _read_words(lm: Automaton, state: int, words: Int64s) -> tuple[float, int]:
 
 
 def score_words(lm: Automaton, words, state: int = 1 + BEGIN) -> tuple[float, int]:
-    """Return the score of words (numbers), and the state behind them; by default from the begin of a sentence.
+    """Return the score of words (numbers), and the state after them; by default from the beginning of a sentence.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def _pack(*words: np.ndarray) -> np.ndarray:
 
 
 def _bigrams(text: np.ndarray, trigrams: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bigrams and their counts: of different words before them, except at the beginning of a sentence."""
+    """Return the bigrams and their continuation counts; at the beginning of a sentence, their raw counts."""
     inside = text[:-1] != END
     bigrams, raw = np.unique(_pack(text[:-1], text[1:])[inside], return_counts=True)
     count = np.bincount(np.searchsorted(bigrams, trigrams % (MAX_WORDS * MAX_WORDS)), minlength=len(bigrams))

@@ -30,7 +30,7 @@ WEIGHTS = {
 }
 """Weights before tuning.
 
-Factors of log-probabilities: language model; target given source phrase, and the reverse; both also by words.  Then
+Factors of log-probabilities: language model; target given source phrase, and the reverse; both also word by word.  Then
 scores of a target word, of a phrase, and of a word between the end of one phrase and the beginning of the next.
 """
 
@@ -101,7 +101,7 @@ class TranslationModel:
         ----------
         tokens : sequence of str
         translations : int
-            Translations of a source phrase that are considered.
+            Maximum number of translations of a source phrase.
         limit : int
             Distortion limit.
 

@@ -16,7 +16,7 @@ BITS = 20
 """Number of bits for the number of a word."""
 
 PRUNING_WEIGHTS = (0.2, 0.2, 0.2, 0.2)
-"""Weights of the four scores by which the entries of a source phrase are ordered before weights are known."""
+"""Weights of the four scores that rank the entries of a source phrase before the model's weights are known."""
 
 
 class PhraseTable(NamedTuple):
@@ -27,11 +27,11 @@ class PhraseTable(NamedTuple):
     child : ndarray of int64, ascending
         ``parent << BITS | word`` of each node except the root; node ``i`` is ``child[i - 1]``, the root is node 0.
     entry_start : ndarray of shape (nodes + 1,), int64
-        The translations of the phrase that ends in node ``i`` are ``entry_start[i]`` to ``entry_start[i + 1]``.
+        The translations of the phrase that ends in node ``i`` are ``entry_start[i]`` to ``entry_start[i + 1] - 1``.
     target : ndarray of int32
         The target phrase of each translation.
     scores : ndarray of shape (translations, 4), float32
-        Log-probabilities: of target given source and source given target, by relative frequency, then by words.
+        Log-probabilities: of target given source and source given target, by relative frequency, then word by word.
     target_start : ndarray of int64
         The words of target phrase ``t`` are ``target_words[target_start[t] : target_start[t + 1]]``.
     target_words : ndarray of int32
@@ -152,7 +152,7 @@ def make_table(source, target, points, longest: int = MAX_PHRASE, keep: int = 20
 def _lexical_weights(source, target, points) -> tuple[np.ndarray, np.ndarray]:
     """Return log-probabilities of each source word given the target words it is aligned with, and vice versa.
 
-    The probability is the mean over these words; without any, it is given null.
+    The probability is the mean over these words; an unaligned word is conditioned on null.
     """
     left, right, of = [], [], []
     for s, t, matrix in zip(source, target, points, strict=True):
@@ -181,7 +181,7 @@ def _lexical_weights(source, target, points) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _number_phrases(words: np.ndarray, starts: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the trie of all phrases of a text, and the node of each: int64[longest, words] by length - 1 and begin."""
+    """Return the trie of a text's phrases, and the node of each: int64[longest, words], by length - 1 and start."""
     end = np.repeat(starts[1:], np.diff(starts))
     nodes, children, offset = np.zeros((longest, len(words)), np.int64), [], 1
     parent = np.zeros(len(words), np.int64)

@@ -1,4 +1,4 @@
-"""Refined graphs, whose nodes also keep words counted exactly, and spans.
+"""Refined graphs: their nodes also record the exactly counted words translated so far, and spans.
 
 The nodes of a graph are split, in their order, by the words that the paths to them have translated.  With the best
 score from each node to the end, paths that cannot score as much as a known derivation are left out.
@@ -32,7 +32,7 @@ def _phrase_bits(start: Int64s, end: Int64s, words: Int64s) -> Int64s:
 
 @kernel
 def _follow(state: int, bits: int, start: int, end: int, spans: bool) -> int:
-    """Return the state behind a phrase, -1 if it is not allowed.
+    """Return the state after a phrase, -1 if it is not allowed.
 
     A state is the set of counted words translated so far, then the span of words translated last.
     """
@@ -54,7 +54,7 @@ def _follow(state: int, bits: int, start: int, end: int, spans: bool) -> int:
 
 @kernel
 def _grown(array: Float64s | Int32s | Int64s, size: int) -> Float64s | Int32s | Int64s:
-    """Return an array with space for more entries."""
+    """Return an array enlarged to twice its length, and at least ``size`` entries."""
     found = np.empty(max(2 * len(array), size), array.dtype)
     found[: len(array)] = array
     return found
@@ -168,7 +168,7 @@ def refine(
     threshold: float = -np.inf,
     max_arcs: int = 1 << 62,
 ) -> Graph | None:
-    """Return the graph of those derivations that translate some words exactly once.
+    """Return the graph of the derivations that translate given words exactly once.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def _future_scores(instance: Instance) -> Float64s:
 
 @kernel
 def _future(low: int, high: int, n_words: int, future: Float64s) -> float:
-    """Return the estimate of the words that are not covered."""
+    """Return the estimated score of the words that are not covered."""
     total, start = 0.0, -1
     for i in range(n_words + 1):
         word = low if i < 64 else high
@@ -56,7 +56,7 @@ def _key(low: int, high: int, state: int, end: int) -> int:
 
 @kernel
 def _select(estimates: Float64s, masks: Uint64s, places: Int64s, beam: int) -> Int64s:
-    """Return up to ``beam`` candidates with the best estimates, one of each set that differs only in the past."""
+    """Return up to ``beam`` candidates with the best estimates, one of each set with equal continuations."""
     order, size = np.argsort(-estimates), 4
     while size < 4 * min(beam, len(order)):
         size *= 2
@@ -88,7 +88,7 @@ def _expand(
     path: int,
     stacks: list[list[tuple[float, float, int, int, int, int, int, int]]],
 ) -> None:
-    """Append all hypotheses that continue one by a phrase to their stacks.
+    """Append all extensions of a hypothesis by one phrase to their stacks.
 
     A hypothesis is (score, covered words, language model state, end of the last phrase); an entry of a stack also has
     its estimate, the number of the hypothesis before it and its last phrase.

@@ -1,6 +1,6 @@
 """The search graph of the relaxed problem: derivations that translate a total of N words, not each of them once.
 
-A path runs through nodes of five kinds, at each number n of words translated so far: a phrase *ended* before source
+A path runs through nodes of four kinds, at each number n of words translated so far: a phrase *ended* before source
 word r with language model state q; a phrase is about to *begin* at word s in state q; its *first* target word is read;
 its first *two* words are read, which is all that later words depend on; then the phrase ends at n plus its words.  The
 parts that do not depend on n are built once, as a template.
@@ -29,7 +29,7 @@ class Template(NamedTuple):
     Attributes
     ----------
     arc_start, source, score, option : ndarray
-        As in `Graph`.  An arc with a phrase comes from the copy of its node for fewer words, those of the phrase.
+        As in `Graph`.  An arc with a phrase of k source words comes from its source's copy for k words fewer.
     ended : ndarray of int64, ascending
         The first nodes: source position times the number of states plus the state; node 0 is the start.
     """
@@ -130,7 +130,7 @@ def _has_arc(lm: Automaton, state: int, words: Int64s, marked: Bools) -> bool:
 
 @kernel
 def _effective(lm: Automaton, state: int, words: Int64s, marked: Bools) -> tuple[int, float]:
-    """Return the first state, from a state on by backing off, that has an arc for one of some words, and the score."""
+    """Return the first state with an arc for one of some words, backing off from ``state``, and the back-off score."""
     score = 0.0
     while state > 0 and not _has_arc(lm, state, words, marked):
         score += lm.backoff_score[state]
@@ -171,10 +171,10 @@ def _saves_backoff(lm: Automaton, state: int, word: int) -> bool:
 def _first_words(
     lm: Automaton, begin: Int64s, words: Int64s, marked: Bools, base: int, arcs: list[tuple[int, int, float, int]]
 ) -> tuple[Int64s, int]:
-    """Add nodes and arcs up to the first word of a phrase; return the states behind it and their first node.
+    """Add nodes and arcs up to the first word of a phrase; return the states after it and their first node.
 
-    Nodes from ``base`` on: one for each state in which to begin (the last one is state 0, without those that have arcs
-    for some first word), one more for state 0 with all, then one for each state behind the first word.
+    Nodes from ``base`` on: one for each state in which to begin (the last one is state 0, without paths that back off
+    from the others), one for state 0 with all paths, then one for each state after the first word.
     """
     found = [np.int64(1 + word) for word in words]
     for state in begin[:-1]:

@@ -82,7 +82,7 @@ def read_pairs(source: str | Path, target: str | Path) -> tuple[list[list[str]],
     Raises
     ------
     FileError, DataError
-        As `read_lines`.
+        As for `read_lines`.
     DataError
         If one file has more lines than the other, or no pair remains.
     """

@@ -63,7 +63,7 @@ def translate(
     sentence : str
     options : DecodingOptions
     translations : int
-        Translations of a source phrase that are considered.
+        Maximum number of translations of a source phrase.
     limit : int
         Distortion limit, in words.
     beam : int

@@ -101,7 +101,7 @@ def _or_opt(weights: Int64s, near: Int64s, tour: Int64s, place: Int64s, a: int) 
 
 @kernel
 def _move(tour: Int64s, place: Int64s, low: int, size: int, ahead: int, keep: bool) -> None:
-    """Move the segment of ``size`` nodes from ``low`` behind the node ``ahead`` places on; ``keep`` its direction."""
+    """Move ``size`` nodes from place ``low`` behind the node ``ahead`` places further on; ``keep`` their direction."""
     n = len(tour)
     rest = ahead + 1 - size
     if 2 * ahead <= n + size:
@@ -159,7 +159,7 @@ def _draw(random: Uint64s, below: int) -> int:
 
 @kernel
 def _kick(weights: Int64s, tour: Int64s, place: Int64s, ends: Int64s, random: Uint64s) -> int:
-    """Exchange two neighbouring stretches of the tour, a double bridge; return the gain, and write the ends' nodes."""
+    """Exchange two neighbouring stretches of the tour (a double bridge); write their end nodes and return the gain."""
     n = len(tour)
     span = min(SPAN, n - 2)
     start = _draw(random, n)
@@ -254,12 +254,12 @@ def search_tour(
     near : ndarray of shape (n, k), int64
         Neighbours of each node, as from `neighbour_lists`.
     kicks : int
-        Number of double bridges.
+        Maximum number of double bridges.
     target : int
         A lower bound: a tour of this length is optimal, and ends the search.
     seed : int
     start : ndarray of shape (n,), int64, optional
-        The tour to improve; by default that of the nearest neighbours.
+        The tour to improve; by default `nearest_neighbour_tour`.
 
     Examples
     --------

@@ -146,7 +146,7 @@ class _Reader:
         return DataError(self.path, line, message)
 
     def _begin(self, number: int, text: str) -> list[Any] | None:
-        """Note a key, or begin a section and return the list of its words."""
+        """Record a key, or begin a section and return the list of its words."""
         key, colon, value = (part.strip() for part in text.partition(":"))
         if key in self.keys or key in self.sections:
             raise self.error(number, f"{key} is given twice")
@@ -161,7 +161,7 @@ class _Reader:
         return None
 
     def choice(self, key: str, known) -> str:
-        """Return the value of a key, one of those known."""
+        """Return the value of a key; raise an error unless it is one of ``known``."""
         if key not in self.keys:
             raise self.error(self.end, f"{key} is missing; one of {', '.join(known)} is expected")
         line, value = self.keys[key]
@@ -244,7 +244,7 @@ class _Reader:
         return np.where(known, found, found.T)
 
     def weight(self, line: int, word: str) -> int:
-        """Return a weight."""
+        """Return a word as a weight; raise an error unless it is an integer of at most `MAX_WEIGHT`."""
         try:
             value = float(word)
         except ValueError:

@@ -358,7 +358,7 @@ def test_the_fractional_example():
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_the_dual_bound_is_that_of_the_linear_program(tied):
-    """The minimum of the dual is the optimum of the relaxation (Rush et al. 2010, theorem 6.1): no step gets below."""
+    """No dual value is below the optimum of the relaxation (Rush et al. 2010, theorem 6.1)."""
     tight = []
     for rng, grammar, n, words, forest, _ in instances(60, 32, tied, False):
         trellis = random_trellis(rng, grammar, words, n, tied)

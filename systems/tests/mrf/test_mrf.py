@@ -58,7 +58,7 @@ def test_local_search_ends_where_no_single_label_can_be_better(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_trees_are_solved_by_passing_messages(seed):
-    """A chain along the order of the nodes is one of the chains, so bound and decoded labels are the optimum."""
+    """If all nodes are one chain in their order, the bound and the score of the decoded labels are the optimum."""
     rng = np.random.default_rng(seed)
     unary = [rng.standard_normal(k) for k in rng.integers(1, 5, 6)]
     tables = [rng.standard_normal((len(a), len(b))) for a, b in zip(unary, unary[1:], strict=False)]

@@ -16,7 +16,7 @@ FORBIDDEN = range(1000, 1060)
 
 
 def random(seed):
-    """Return a random field, every second one with ties; in those of `FORBIDDEN` some states and pairs are."""
+    """Return a random field, for odd seeds with ties, for those in `FORBIDDEN` with forbidden states and pairs."""
     rng = np.random.default_rng(seed)
     raw = naive.random_field(rng, integers=seed % 2 == 1, density=rng.uniform(0.3, 1.0))
     if seed in FORBIDDEN:
@@ -88,7 +88,7 @@ def test_unknown_methods_are_refused():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_bounds_are_rounded_outward(method):
-    """The optimum as a fraction, by enumeration: the bound is not below it by a single digit."""
+    """The bound is at least the optimum as an exact fraction, by enumeration."""
     edges = list(itertools.combinations(range(4), 2))
     for seed in range(20):
         rng = np.random.default_rng(seed)

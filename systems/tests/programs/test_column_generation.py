@@ -56,7 +56,7 @@ def upper_of(cube, kind, rng):
 
 
 class Scores:
-    """Scores grandparent parts and records which."""
+    """Scores of grandparent parts, with a list of all parts scored."""
 
     def __init__(self, cube):
         self.cube, self.asked = cube, []
@@ -68,7 +68,7 @@ class Scores:
 
 
 def parts_of(arc, cube):
-    """Equal the scores of the parts of a set of arcs and grandparents."""
+    """Return the part space of all arcs and grandparent parts, and their scores."""
     parts = part_space(full_arc_space(len(arc) - 1), ARC_GRANDPARENT)
     arcs = parts.arcs
     g, h, m = PART_TYPES["grandparent"].rows(arcs, parts.start("grandparent")).nodes.T

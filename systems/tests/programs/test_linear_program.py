@@ -65,7 +65,7 @@ def check_result(decoded, fractional, parts, scores, options):
 @pytest.mark.parametrize("name", ALL_SETS)
 @pytest.mark.parametrize("relaxation", ["single", "multi"])
 def test_optimum_matches_the_rows_in_the_papers(name, relaxation):
-    """Over any choice of families, flows that no commodity needs and rows that others imply included."""
+    """For any families; the naive program has redundant flows and implied rows too."""
     fractional_ones = 0
     for seed in range(12 if name == "third" else 36):
         rng = np.random.default_rng(seed + 1000)
@@ -127,7 +127,7 @@ def optimum(parts, scores, single_root):
 
 @pytest.mark.parametrize("name", SECOND_ORDER)
 def test_bounds_are_valid_and_tighter_for_smaller_polytopes(name):
-    """Only for siblings and grandparents together is the hull of the automata within the rows of the papers."""
+    """The hull of the automata is tighter than the papers' rows only with both siblings and grandparents."""
     compared, strict = 0, {"single": 0, "pairs": 0, "subset": 0, "multi": 0}
     siblings, grandparents = name != ARC_GRANDPARENT, name != "sibling"
     chosen = seeds(50)
@@ -172,9 +172,9 @@ def test_bounds_are_valid_and_tighter_for_smaller_polytopes(name):
 
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 def test_dual_decomposition_converges_to_the_compact_optimum(name):
-    """From above, never below, and to within 0.1 % by one schedule or another.
+    """The bound is never below the optimum, and within 0.1 % of it by one schedule or another.
 
-    An optimum of 0, of which 0.1 % is nothing, is reached to within 1e-5 of the scale; the least step is a share of it.
+    For optima near 0, 1e-5 of the scores' scale is enough: the minimum step is a share of the scale.
     """
     schedules = [(rule, beta, k) for k in (300, 3000, 30000) for rule in (POLYAK, APPENDIX_A) for beta in (0.5, 0.001)]
     loose = 0  # by values: which of several optimal vertices a solver returns depends on the machine

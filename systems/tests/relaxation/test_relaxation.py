@@ -38,7 +38,7 @@ def sentence_references(seed, name):
 
 
 def loose_seed():
-    """The first random problem whose relaxation has a gap."""
+    """The seed of the first random problem whose relaxation has a gap."""
     return next(seed for seed in range(20) if references(seed, 5, False)[2] > references(seed, 5, False)[3] + 0.01)
 
 
@@ -237,7 +237,7 @@ def test_averaged_solutions_approach_an_optimum_of_the_linear_program():
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_bounds_are_rounded_outward(exact):
-    """The optimum as a fraction, by enumeration: the bound is not below it by a single digit."""
+    """The bound is at least the optimum as an exact fraction, by enumeration."""
     states = [list(labels) for labels in itertools.product(range(2), repeat=3)]
     for seed in range(20):
         rng = np.random.default_rng(seed)

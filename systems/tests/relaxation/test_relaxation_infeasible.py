@@ -12,7 +12,7 @@ from nonproj_systems.relaxation.subgradient import Subgradient
 
 
 def draw_infeasible(seed):
-    """Six variables of 0 and 1 and rows that none of their values satisfies, nor a fraction."""
+    """A problem of six binary variables and constraints without solutions, even fractional ones."""
     random = np.random.default_rng(seed)
     rows = np.array(list(itertools.product([0, 1], repeat=6)))[random.permutation(64)[:20]]
     scores = random.standard_normal(20) * (1, 100)[seed % 2]

@@ -51,7 +51,7 @@ def test_the_subgradient_method_equals_its_twin_step_by_step(name, rows):
 
 
 def test_weighted_averages_disagree_by_the_multipliers_over_the_sum_of_the_steps():
-    """The residual of the averages is the distance that the multipliers have gone, over the sum of the steps."""
+    """The residual of the weighted averages is the negated final multipliers over the sum of the steps."""
     parts, _ = draw_parts(4, 5, N)
     problem = problem_of(parts, N)
     copies = []

@@ -41,7 +41,7 @@ def draw(seed, kind, most=5):
 
 
 def best(problem, found, scores):
-    """The best derivation of a graph, and the maximum; minus infinity if none exists."""
+    """The maximum and the best derivation of a graph; minus infinity and None if none exists."""
     if not len(found.source):
         return -np.inf, None
     bonus = graph.phrase_bonus(problem.start, problem.end, scores)
@@ -100,7 +100,7 @@ def test_wide_stacks_find_the_optimum(seed, kind):
 
 @for_seeds(100)
 def test_decoding_equals_enumeration_and_the_integer_program(seed, kind):
-    """Every other problem without heuristics; all but every third with few iterations, so that tightening has to do."""
+    """Half of the problems without beam search; two thirds with few iterations, so that tightening is needed."""
     _, problem, twin, _ = draw(seed, kind)
     optimum = naive_translation.best_valid(*twin)
     beam, iterations = (0, 10)[seed % 2], (100, 10, 10)[seed % 3]
@@ -143,7 +143,7 @@ def test_the_library_solves_the_twin_to_the_same_values(seed, kind):
     oracle = decoding.Derivations(problem, template.make_graph(problem))
 
     def naive(scores):
-        """The twin's maximum; where several derivations have it, the variables of the compiled one."""
+        """The twin's maximum, with counts and derivation of the compiled oracle, as ties may be broken otherwise."""
         value, counts, derivation = oracle(scores)
         expected = naive_translation.best_relaxed(*twin, scores=scores.tolist())
         own = naive_translation.score_derivation(twin[1], derivation, *twin[2:]) + scores @ counts
@@ -231,7 +231,7 @@ def test_a_sentence_without_derivation_is_infeasible():
 
 @for_seeds(40)
 def test_a_small_limit_of_the_graph_leaves_a_bound(seed, kind):
-    """Without space for tightening, rounds only continue: then a gap may be left, but the bound is one."""
+    """Without space for tightening, rounds only continue: a gap may be left, but the bound is valid."""
     _, problem, twin, _ = draw(seed, kind)
     optimum = naive_translation.best_valid(*twin)
     found = decoding.decode(problem, decoding.DecodingOptions(iterations=5, rounds=3, max_arcs=0))

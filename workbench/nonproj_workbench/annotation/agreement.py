@@ -27,7 +27,7 @@ def agreement(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     Returns
     -------
     dict
-        numbers of compared ``sentences`` and ``words``, ``sentences_left_out``, ``words_left_out``; for ``heads``,
+        Numbers of compared ``sentences`` and ``words``, ``sentences_left_out``, ``words_left_out``; for ``heads``,
         ``labels``, ``heads and labels`` and the columns of tags, the share on which both agree and Cohen's kappa
         (1960), None if it is undefined; ``disagreements``, the labels that differ most often, with their counts.  The
         categories of heads are their signed distances from the word, and the root.
@@ -64,7 +64,7 @@ def agreement(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _decided_words(first: Draft, second: Draft) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return distance of the head, label and tags of each word that both have decided."""
+    """Return pairs of (distance of the head, label, tags), one for each word that both have decided."""
     decided = decisions_of(first, "all").heads.keys() & decisions_of(second, "all").heads.keys()
     found = []
     for word, (a, b) in enumerate(zip(first.words, second.words, strict=True), 1):

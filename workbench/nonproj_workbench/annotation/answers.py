@@ -1,4 +1,4 @@
-"""Answers to the page: plain values of sentences."""
+"""Answers to the page: sentences as JSON values."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any
 
 
 def _words(view: View) -> list[dict[str, Any]]:
-    """Return the words."""
+    """Return the words: columns, decisions, and probabilities of undecided heads."""
     decisions, rows = (
         view.decisions,
         zip(view.shown.words, heads_of(view.shown), view.confidences, view.given, strict=True),

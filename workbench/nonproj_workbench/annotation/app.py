@@ -44,7 +44,7 @@ def make_app(session: Session, token: str) -> ASGIApp:
     ----------
     session : Session
     token : str
-        Secret of requests: in the address of the page, in the header ``X-Token`` of others.
+        Secret that requests must carry: in the page's address, in the header ``X-Token`` of all others.
     """
     routes = [
         Route("/", _page, methods=["GET"]),
@@ -151,7 +151,7 @@ async def _content(request: Request) -> dict[str, Any]:
 
 
 def _edited(request: Request, content: dict[str, Any]) -> Response:
-    """Make an edit; answer one of an outdated version with the present sentence."""
+    """Make an edit; if its version is outdated, answer with the current sentence."""
     session: Session = request.app.state.session
     try:
         return _response(session.edit(_i(request), content.get("version"), content["edit"]))

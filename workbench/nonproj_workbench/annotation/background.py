@@ -67,7 +67,7 @@ class Walker:
                 key = self._key(unit)
                 self._visit(unit)
                 self._seen[unit] = key
-                self._stopping.wait(0.0005)  # others get the interpreter
+                self._stopping.wait(0.0005)  # lets other threads run
             if len(self._seen) > 2 * len(units):
                 self._seen = {unit: self._seen[unit] for unit in units if unit in self._seen}
             self._stopping.wait(0.5)

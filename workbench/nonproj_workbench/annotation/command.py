@@ -119,7 +119,7 @@ def _existing(path: str) -> Path:
 
 
 def _suggester(options: argparse.Namespace) -> Suggester | None:
-    """Return the model that suggests trees."""
+    """Return the suggester of trees; None without a model."""
     if not options.model:
         return None
     return _load(options, options.model)

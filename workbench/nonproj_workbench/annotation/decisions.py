@@ -18,8 +18,8 @@ from nonproj.io.columns import DEPREL, HEAD, MISC
 from nonproj_workbench.annotation.draft import Draft, EditError, head_of
 
 TRUST = ("done", "all", "none")
-"""Heads of the file that count as decisions, besides those with attributes and those of sentences that are done: none;
-those of all sentences without a comment; none, and they are predicted again at once."""
+"""Treatment of the file's heads without attributes, in sentences that are not done: not decided; decided if the
+sentence has no comment; not decided, and predicted again at once."""
 
 COMMENT, DONE, OPEN = "annotation", "done", "open"
 """The comment with the state of a sentence, and its values."""
@@ -152,8 +152,8 @@ def without_confidence(misc: str, head: bool = True) -> str:
 def store(draft: Draft, decisions: Decisions, trust: str = "done") -> None:
     """Write decisions into a draft; MISC and comments that already agree stay unchanged.
 
-    The sentence is done, or its decisions have attributes, or, if the file's heads are trusted and all are decided, it
-    has neither.
+    A sentence that is done gets a comment, any other the comment ``open`` and attributes; if the file's heads are
+    trusted and all are decided, it needs neither.
     """
     if _is_complete(draft, decisions) and (decisions.done or (trust == "all" and draft.comment(COMMENT) is None)):
         for row in draft.rows:

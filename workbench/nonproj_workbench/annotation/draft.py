@@ -34,9 +34,9 @@ class Draft:
     rows : list of list of str
         The ten columns of each line of a word, a multiword range or an empty node.
     endings : list of str
-        The line ending of each of these.
+        The line ending of each row.
     after : list of str
-        The blank lines after them.
+        The blank lines after the rows.
     """
 
     before: str
@@ -78,7 +78,7 @@ class Draft:
 
     @property
     def places(self) -> list[int]:
-        """The row of each word."""
+        """The index of each word's row."""
         return [i for i, row in enumerate(self.rows) if row[ID].isdecimal()]
 
     @property
@@ -145,7 +145,7 @@ def check_value(name: str, value: object) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Return the lines of a text at its line feeds, each with its ending.
+    r"""Return the lines of a text, split at line feeds, each with its ending.
 
     Examples
     --------

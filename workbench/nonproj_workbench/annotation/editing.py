@@ -12,7 +12,7 @@ from nonproj_workbench.annotation.structure import with_form
 
 
 def set_arc(row: list[str], head: int | None, label: str | None) -> None:
-    """Change head and label in a word's row, and the same edge in DEPS; a head None is absent, a label None stays.
+    """Change head and label in a word's row, and the same edge in DEPS; None removes the head, but keeps the label.
 
     The confidence of a changed arc or label in MISC is removed.
 

@@ -37,7 +37,7 @@ class Unit:
 
 
 class Change(NamedTuple):
-    """Some sentences, one after the other, that are replaced by others.
+    """Consecutive sentences that are replaced by others.
 
     Attributes
     ----------

@@ -41,9 +41,9 @@ class Work:
     decodes : bool
         Whether the tree must be decoded again.
     moved : int
-        The word that got another head.
+        The word that got another head; 0 for none.
     deps : dict of int to str
-        The final column DEPS of words.
+        Final values of the column DEPS, by word.
     """
 
     draft: Draft
@@ -71,7 +71,7 @@ def apply(edit: Edit, view: View, suggester: Suggester | None, trust: str, sourc
     suggester : Suggester or None
     trust : str
     sources : callable, optional
-        Returns the sentence by one of two annotators, by ``first`` or ``second``.
+        Takes ``first`` or ``second``; returns the sentence of that annotator.
 
     Raises
     ------
@@ -331,7 +331,7 @@ def _restructure(work: Work, change: Callable[[Draft], Draft]) -> None:
 
 
 def _without_comment(draft: Draft) -> Draft:
-    """Return the draft as one whose decisions are those in MISC."""
+    """Return the draft without comments, so that its decisions are those in MISC."""
     new = draft.copy()
     new.comments = []
     return new

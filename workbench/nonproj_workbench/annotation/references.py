@@ -29,7 +29,7 @@ def edges_of(deps: str) -> list[str]:
 
 
 def edge_key(edge: str) -> tuple[int, int, str]:
-    """Return the position of an edge in DEPS, which is ordered by heads."""
+    """Return the sort key of an edge in DEPS, which is ordered by heads."""
     head, _, label = edge.partition(":")
     whole, _, part = head.partition(".")
     return int(whole) if whole.isdecimal() else 0, int(part) if part.isdecimal() else 0, label
@@ -57,7 +57,7 @@ def renumber(draft: Draft, olds: Sequence[Sequence[str]], longer: Mapping[str, i
     olds : sequence of sequence of str
         The old IDs of each row; references to other IDs are removed.
     longer : mapping of str to int
-        Number of words by which a multiword token that ends with a word, given by its old ID, now extends beyond it.
+        Number of words by which a multiword token now extends further, by the old ID of its last word.
     """
     numbers: dict[str, str | None] = {"0": "0"}
     word = empty = 0

@@ -26,10 +26,10 @@ from nonproj_workbench.annotation.editing import set_arc
 from nonproj_workbench.annotation.suggesting import Suggester
 
 NICENESS = 10
-"""The priority of the training: edits come first."""
+"""Niceness of the training process: edits come first."""
 
 FEWEST = 10
-"""Minimum number of sentences to learn from, if no model is continued."""
+"""Minimum number of sentences to learn from, without a model to continue or another treebank."""
 
 log = logging.getLogger("nonproj")
 
@@ -134,7 +134,7 @@ class Retraining:
             self.state = state | {"state": "failed", "message": one_line(str(error))}
 
     def _run(self, folder: Path, texts: Sequence[str]) -> str:
-        """Run ``nonproj train``; return its error, or nothing."""
+        """Run ``nonproj train``; return its error, or an empty string."""
         training, messages, config = folder / "training.conllu", folder / "messages", folder / "config.yaml"
         others = Path(self.others).read_text(encoding="utf-8").rstrip("\n") + "\n\n" if self.others else ""
         training.write_text(others + "".join(texts), encoding="utf-8", newline="")

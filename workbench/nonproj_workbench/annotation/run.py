@@ -18,7 +18,7 @@ HOST = "127.0.0.1"
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket of this machine only.
+    """Return a socket that listens on the loopback interface only.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class Completing(NamedTuple):
 
 
 def split(view: View, word: int, names: Iterable[str], completing: Completing) -> list[str]:
-    """Return the lines of the two sentences that end and begin after a word.
+    """Return the lines of the two parts of a sentence, split after a word.
 
     Parameters
     ----------

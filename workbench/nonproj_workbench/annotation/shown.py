@@ -77,7 +77,7 @@ class Shown:
         return draft
 
     def measured(self, unit: Unit) -> object:
-        """Return the key of the doubt of a sentence."""
+        """Return a value that changes when the doubt of a sentence must be computed again."""
         return unit.text, self._models
 
     def measure(self, unit: Unit) -> None:

@@ -59,7 +59,7 @@ class Storage:
     texts : list of str
         The lines of each sentence when the file was opened, with the edits of the journal.
     repeated : int
-        The number of edits of an earlier process, which was killed, that have been repeated.
+        The number of edits of a killed process that were repeated from the journal.
 
     Raises
     ------
@@ -197,7 +197,7 @@ class Storage:
             self._facts, self._digest = _facts(self.path), digest
 
     def forget(self) -> None:
-        """Empty the journal, all edits of which are in the file."""
+        """Empty the journal; all of its edits are in the file."""
         os.ftruncate(self._descriptor, 0)
         self._append({"state": self._digest})
 
@@ -268,7 +268,7 @@ def _content_digest(path: Path) -> str:
 
 
 def _facts(path: Path) -> tuple[int, int, int, int]:
-    """Return the values that change when another program writes a file."""
+    """Return device, inode, size and time of a file, which change when another program writes it."""
     try:
         facts = os.stat(path)
     except OSError:

@@ -24,7 +24,7 @@ AT_ONCE = 400
 """Maximum number of words of a sentence that is decoded with each edit; longer ones are decoded only on demand."""
 
 KEPT = 16
-"""Number of trees that are kept: after an edit, the tree that was decoded for it is shown."""
+"""Number of cached trees: after an edit, the page shows the tree that was decoded for it."""
 
 
 class Suggestion(NamedTuple):
@@ -136,7 +136,7 @@ class Suggester:
         return found
 
     def best(self, draft: Draft, decisions: Decisions, k: int) -> list[Suggestion]:
-        """Return up to k trees under the decisions, best first; errors as for `decode`."""
+        """Return up to k (at least 2) trees under the decisions, best first; errors as for `decode`."""
         k = max(2, min(k, MOST_TREES))
         with self._lock:
             if k not in self._counts:

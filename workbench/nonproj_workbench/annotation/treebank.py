@@ -56,7 +56,7 @@ class Treebank:
 
     @property
     def form(self) -> str:
-        """The format: ``conllu`` if there are comments, multiword tokens, universal tags or DEPS, else ``conllx``."""
+        """The format: ``conllu`` if there are ``sent_id``, multiword tokens, empty nodes or DEPS, else ``conllx``."""
         return "conllu" if any(map(_is_universal, (unit.text for unit in self.units))) else "conllx"
 
     def replace(self, replacement: Replacement) -> None:

@@ -43,7 +43,7 @@ class View(NamedTuple):
 
     @property
     def confidences(self) -> list[tuple[float | None, float | None]]:
-        """The probabilities that the head, and head and label, of each undecided word are correct, or upper bounds."""
+        """The probabilities that the head, and head and label, of each word are correct, or upper bounds on them."""
         words, found = self.shown.words, self.suggestion
         if found is None or found.head_confidence is None or found.label_confidence is None:
             return [(None, None)] * len(words)

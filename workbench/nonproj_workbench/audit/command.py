@@ -53,7 +53,7 @@ log = logging.getLogger("nonproj")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Predict every sentence by a model that has not learnt from it, and write the differences, by rank."""
+    """Predict every sentence by a model that was not trained on it, and write the ranked suspicions."""
     for path in (*options.treebanks, *options.others):
         if not Path(path).is_file():
             raise FileError(path, "not a file; a file of a treebank is expected")
@@ -171,7 +171,7 @@ def _check(options: argparse.Namespace, sentences: Sequence[Sentence], others: S
 
 
 def _violations(options: argparse.Namespace, sentences: Sequence[Sentence]) -> list[Violation]:
-    """Return the errors that the official validator finds; none if it cannot check the treebank, unless asked for."""
+    """Return the official validator's errors; none if it cannot check the treebank and no level is requested."""
     if options.level == 0:
         return []
     if options.level is None:

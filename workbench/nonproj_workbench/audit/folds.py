@@ -42,7 +42,7 @@ class Fold(NamedTuple):
     checkpoint : str
         File of the checkpoint of the training, removed at the end.
     resume : bool
-        Continue from the checkpoint, if there is one.
+        Whether to continue from the checkpoint, if there is one.
     model : str
         File of a model that has not learnt from the treebank, and predicts the sentences; empty to train one.
     on_error : str
@@ -103,7 +103,7 @@ def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> byte
     inside, material = split(sentences, others, fold.folds, fold.number)
     model = Model.load_trained(fold.model) if fold.model else _trained(fold, material, progress)
     log.info("fold %d of %d: parsing %s", fold.number + 1, fold.folds, counted(len(inside), "sentence"))
-    # Lemmas are counted in what the model has learnt from, which is the other files if it was trained before.
+    # Lemmas are counted in the model's training data: in the other files, if the model was trained before.
     learnt = others if fold.model else material
     found = predict(Parser(model), progress([sentences[i] for i in inside], "parse"), lexicon_of(learnt))
     lines = [json.dumps({"sentence": i} | as_json(each)) + "\n" for i, each in zip(inside, found, strict=True)]
@@ -111,7 +111,7 @@ def predict_fold(fold: Fold, progress: Callable[..., Any] | None = None) -> byte
 
 
 def _trained(fold: Fold, material: Sequence[Sentence], progress: Callable[..., Any]) -> Model:
-    """Return the model of a fold."""
+    """Train the model of a fold, or continue its training from the checkpoint."""
     log.info("fold %d of %d: training on %s", fold.number + 1, fold.folds, counted(len(material), "sentence"))
     checkpoint = Path(fold.checkpoint)
     resume = fold.resume and checkpoint.exists()

@@ -3,9 +3,9 @@
 A *nucleus* is a word, or two words, that occurs several times with the same words around it.  Where the annotation of
 its occurrences differs, one of them is likely to be an error: for tags and lemmas see Dickinson and Meurers (2003),
 "Detecting errors in part-of-speech annotation", sections 3 and 4; for dependencies Boyd, Dickinson and Meurers (2008),
-"On detecting errors in dependency treebanks", sections 3 and 4.  Contexts are those of the heuristic that they find to
-be the most precise, without the fringe: a nucleus counts with one identical word on either side, and two words count
-with all words between them, so an occurrence without a dependency (NIL) is compared with those that look the same.
+"On detecting errors in dependency treebanks", sections 3 and 4.  Contexts are those of their most precise heuristic,
+without the fringe: the words next to a nucleus must be equal, as must all words between its two words, so an occurrence
+without a dependency (NIL) is compared with those that look the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Annotation: TypeAlias = tuple[str, ...]
 
 
 class Variation(NamedTuple):
-    """An occurrence of a nucleus whose annotation differs from others, at least as frequent.
+    """An occurrence of a nucleus whose annotation differs from another one that is at least as frequent.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Variation(NamedTuple):
     sentence, word : int
         The place of the word, from 0 and from 1.
     annotation : tuple of str
-        Annotation of most of the others, with `ABSENT` columns; a head is its number, the label and its direction.
+        The most frequent other annotation, with `ABSENT` columns; of a head: its number, label and direction.
     own, others : int
         Number of occurrences with the word's annotation, itself included, and with the other one.
     """
@@ -199,7 +199,7 @@ def _occurrences(
 def _as_variations(
     sentence: int, low: int, high: int, annotations: tuple[Annotation, Annotation], numbers: tuple[int, int]
 ) -> Iterator[Variation]:
-    """Yield the variation of one of two words in two annotations: of the modifier by its own, or else by the other."""
+    """Yield the variation of a pair of words: at the modifier in its own annotation, or else in the other one."""
     own, other = annotations
     if other == NIL:  # the others have another head, which is not known
         word, head = (low, "") if own[1] == "<" else (high, "")

@@ -23,7 +23,7 @@ Lexicon = Counter[tuple[str, str, str]]
 """Counts of a form with a UPOS and a lemma."""
 
 SURE = 1e9
-"""Value for infinite margins and differences."""
+"""Finite value that replaces infinite margins and differences."""
 
 
 class Prediction(NamedTuple):
@@ -44,13 +44,13 @@ class Prediction(NamedTuple):
     label_margins : list of float
         Margin of the best label over the annotated one, given the annotated heads.
     best_labels : list of str
-        Given the annotated heads.
+        The best labels, given the annotated heads.
     tags : list of (str, str, str)
         UPOS, XPOS and FEATS; the annotated ones where the model predicts none.
     tag_margins : list of float
         See `nonproj.tagging.tagger.Tagger.tag_with_margins`.
     lemmas : list of str
-        Given the annotated tags.
+        Predicted lemmas, given the annotated tags.
     lemma_counts : list of (int, int)
         Counts of the form with the predicted and with the annotated lemma in the model's training data.
     """
@@ -156,7 +156,7 @@ def _trees(parser: Parser, sentence: Sentence, tagged: Sentence, parse: Parse) -
 
 
 def _labels(parser: Parser, sentence: Sentence, tagged: Sentence) -> tuple[list[float], list[str]]:
-    """Return the margins of the best labels of the annotated tree over the annotated ones, and these labels."""
+    """Return the margins of the annotated tree's best labels over its annotated labels, and the best labels."""
     assert sentence.tree is not None
     joined = parser.with_request(tags="none").run([tagged], until=encode).joined
     n, labeler = np.arange(len(sentence)), parser.loaded.labeler

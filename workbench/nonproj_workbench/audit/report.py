@@ -60,7 +60,7 @@ def _item(position: int, sentence: Sentence, prediction: Prediction) -> ReportIt
 
 
 def _tile(kind: str, found: int, shown: int) -> Tile:
-    """Return the number of suspicions of a kind."""
+    """Return the tile with the number of suspicions of a kind."""
     return f"{found:,}", f"suspicious {TITLES[kind][1]}" if kind != "rule" else TITLES[kind][1], f"{shown:,} shown"
 
 
@@ -89,7 +89,7 @@ def describe(sentence: Sentence, suspicion: Suspicion) -> str:
 
 
 def _named(sentence: Sentence, kind: str, value: str) -> str:
-    """Return a value of the annotation, of a head with its word."""
+    """Return a value of the annotation; a head is followed by its form."""
     if kind != "head" or not value:
         return value
     return f"{value} {sentence.rows[int(value) - 1][1]}" if int(value) else "0 (root)"

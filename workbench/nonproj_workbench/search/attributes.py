@@ -90,7 +90,7 @@ def number_of(attribute: Attribute, words: SearchedSentence, word: int) -> float
 
 
 def flag_of(attribute: Attribute, words: SearchedSentence, word: int) -> bool:
-    """Return whether a word has an attribute without values."""
+    """Return whether a flag of a word is set."""
     tree, key = words.tree_of(attribute.other), attribute.key
     if key == "root":
         return tree.heads[word] == 0
@@ -104,7 +104,7 @@ def flag_of(attribute: Attribute, words: SearchedSentence, word: int) -> bool:
 
 
 def shown(attribute: Attribute, words: SearchedSentence, word: int) -> str:
-    """Return the value of an attribute in a table: ``_`` if it is absent, ``yes`` or ``no`` without values."""
+    """Return the value of an attribute in a table: ``_`` if it is absent, ``yes`` or ``no`` for a flag."""
     word = place_of(attribute, words, word)
     if not word:
         return "_"

@@ -90,7 +90,7 @@ def _hits(options: argparse.Namespace, query: Query, treebanks: Treebanks) -> It
 
 
 def _write_rows(stream: TextIO, rows: Iterable[list[str]]) -> None:
-    """Write rows of a table with tabs between columns, and none inside, as comments may have."""
+    """Write rows of a table, separated by tabs; tabs within a cell, as comments may have, are escaped."""
     for row in rows:
         stream.write("\t".join(cell.replace("\t", r"\x09") for cell in row) + "\n")
 

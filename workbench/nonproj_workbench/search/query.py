@@ -221,7 +221,7 @@ class _Matcher:
         return found
 
     def test(self, node: _Word, word: int) -> bool:
-        """Return whether a word satisfies a node, computed anew."""
+        """Return whether a word satisfies a node, without looking it up in the cache."""
         if node.name >= 0 and self.bound[node.name] != word:
             return False
         return node.condition(self.words, word) and all(self.holds(goal, word) for goal in node.parts)

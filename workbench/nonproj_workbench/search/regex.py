@@ -77,7 +77,7 @@ def _class(categories: tuple[str, ...], others: str, negative: bool) -> str:
 
 @dataclass
 class _Group:
-    """A group being read: its place, the ways in which it may match, those of the last alternative, and its size."""
+    """A group being read: its place, the ways to match its earlier alternatives and its last one, and its size."""
 
     place: int
     earlier: int = 0
@@ -130,7 +130,7 @@ def _unexpected(signs: str) -> str:
 
 
 def _repeated(text: str, place: int, ways: int, size: int) -> tuple[str, int, int]:
-    """Return the repetition of the part before a place, as written, with the ways and the size of all repetitions."""
+    """Return the quantifier at a place, as written, and the ways and size of the part that it repeats."""
     match = _COUNT.match(text, place)
     if not match:
         if text[place : place + 1] == "{":

@@ -233,7 +233,7 @@ def test_missing_tags_are_predicted_and_given_ones_stay(path, model):
 
 
 def test_what_may_be_the_annotators_absence_stays(path, model):
-    """A word with a tag keeps its absent lemma and features, until they are asked for."""
+    """Absent lemmas and features of tagged words stay absent until they are asked for."""
     with opened(path, BARE, model) as client:
         client.edit(0, "head", word=1, head=2)
         assert [word["lemma"] for word in client.get("sentence/0")["words"]] == ["_"] * 4

@@ -53,7 +53,7 @@ def without_attributes(draft):
 
 
 def test_trust():
-    """Heads of the file count by the mode of trust."""
+    """Heads of the file count as decisions by the mode of trust."""
     assert decisions_of(Draft.of(TEXT), "done").size == decisions_of(Draft.of(TEXT), "none").size == 0
     assert decisions_of(Draft.of(TEXT), "all").heads == {1: 2, 2: 0, 3: 2}
     for trust in ("done", "all", "none"):
@@ -69,7 +69,7 @@ def test_a_sentence_that_is_done_needs_no_attributes():
 
 
 def test_a_file_of_decisions_stays_as_it_is():
-    """With all heads trusted, an edit after which all heads are decided adds no attributes."""
+    """With all heads trusted, storing decisions on all of them adds no attributes."""
     draft = Draft.of(TEXT)
     store(draft, decisions_of(draft, "all"), "all")
     assert draft.text() == TEXT

@@ -94,7 +94,7 @@ def test_a_killed_process_loses_nothing(path, tmp_path):
 
 
 def test_a_process_killed_while_it_writes(path, tmp_path, monkeypatch):
-    """Before the file is replaced, and after it is replaced with the journal still there."""
+    """Before the file is replaced, after it while the journal is still there, and after another edit."""
     with opened(path) as client:
         client.edit(0, "done", value=True)
         write = Storage.write
@@ -173,7 +173,7 @@ def keep_size_and_time(path, text):
 
 
 class Texts(list):
-    """Sentences; something happens when they are written."""
+    """Sentences that call ``event`` when they are written."""
 
     def __iter__(self):
         self.event()
@@ -229,7 +229,7 @@ def test_without_exchanges_a_file_is_renamed(path, monkeypatch):
 
 
 def test_edits_go_on_while_the_file_is_replaced(path, monkeypatch):
-    """An edit between the renaming and the note of what the file is now is not taken for another program's change."""
+    """An edit between the renaming and the record of the new file is not taken for another program's change."""
     with opened(path) as client:
         client.edit(0, "done", value=True)
         exchange, started, answers = replacing._exchange, threading.Event(), []

@@ -142,7 +142,7 @@ def test_absent_columns_are_not_suspicious(column):
 
 
 def test_a_suspicion_has_evidence():
-    """A lemmatizer that predicts another lemma than that which a form has at least as often in training has none."""
+    """Another lemma is no evidence if the form has the annotated one at least as often in training."""
     (sentence,) = read(ONE)
     lemmas = predicted(sentence, lemmas=["ihr", "ser"], lemma_counts=[(0, 0), (2, 2)])
     assert not any(find_suspicions([sentence], [lemmas], {}).values())

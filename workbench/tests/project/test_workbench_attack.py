@@ -59,7 +59,7 @@ def test_floods_of_connections_do_no_harm_and_an_annotator_that_fails_is_caught(
 @pytest.mark.parametrize("inside", ["", "."])
 @pytest.mark.parametrize("name", Imports.starts)
 def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypatch):
-    """There is one for every module; even if this process would import them, as in an interactive session."""
+    """There is a file for every module, also where this process would import it, as in an interactive session."""
     mark = planted.plant(tmp_path, planted.modules())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [inside, *sys.path])
@@ -77,7 +77,7 @@ def test_planted_modules_that_are_imported_are_caught(lane, monkeypatch, tmp_pat
 
 
 def test_every_helper_is_tried():
-    """Return the lanes that start a Python, by the modules that they import."""
+    """The lane of imports has each module that starts a Python."""
     paths = sorted((WORKBENCH / "nonproj_workbench").rglob("*.py"))
     users = [path.stem for path in paths if "import environment, python" in path.read_text(encoding="utf-8")]
     assert users == list(Imports.starts)

@@ -40,7 +40,7 @@ def test_all_distributions_have_one_version():
 
 
 def test_every_library_is_declared():
-    """Every import of the package is a dependency, by itself or by an extra of nonproj that is one."""
+    """Every import of the package is of a dependency, or of one of nonproj's extra ``server``."""
     parser = tomllib.loads((FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*PROJECT["dependencies"], *parser["optional-dependencies"]["server"]]
     assert {"nonproj", "numpy", "starlette", "yaml"} <= libraries(PACKAGE).keys()

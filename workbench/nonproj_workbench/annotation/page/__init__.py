@@ -1,4 +1,4 @@
-"""The page of `nonproj annotate`: a template, a style sheet and scripts, which become one text.
+"""The page of `nonproj annotate`: a template, a style sheet and scripts, joined into one document.
 
 The scripts share one scope and are concatenated in the order of `SCRIPTS`, behind `tree.js` and `certificate.js` of
 `nonproj/pictures` and before its `theme.js`:
