@@ -259,7 +259,8 @@ class JointParser:
         graph = self.phrases.chart(words, tags)
         if graph is None:
             return flat(words, tags)
-        heads = self.dependencies.parse(tagged_sentence(words, tags)).decoded.heads
+        parser = self.dependencies.with_request(tags="none")
+        heads = parser.parse(tagged_sentence(words, tags)).decoded.heads
         bonus = np.zeros((len(words) + 1) ** 2)
         bonus[heads * (len(words) + 1) + np.arange(1, len(words) + 1)] = HARD_BONUS
         edges = best_derivation(graph, bonus)[1]

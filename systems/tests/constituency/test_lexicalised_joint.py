@@ -1,6 +1,7 @@
 """Model 1 with a dependency parser: certified trees equal the integer program and enumeration; errors; the command."""
 
 import itertools
+from unittest.mock import Mock
 
 import naive_lexicalised as naive
 import numpy as np
@@ -12,7 +13,7 @@ from nonproj.parts.space import tree_score
 from nonproj_systems.constituency.brackets import parse_tree
 from nonproj_systems.constituency.collins import Collins
 from nonproj_systems.constituency.forest import best_derivation
-from nonproj_systems.constituency.joint_dependencies import make_instance
+from nonproj_systems.constituency.joint_dependencies import JointParser, make_instance
 from nonproj_systems.constituency.lexicalised import LexicalisedParser
 from nonproj_systems.constituency.split import read_split
 from nonproj_systems.relaxation.branch_and_bound import branch_and_bound
@@ -42,6 +43,18 @@ def parser():
 @pytest.fixture(scope="module")
 def graphs(parser):
     return [parser.chart([tag.lower() for tag in tags], tags) for tags in TAGS]
+
+
+@pytest.mark.parametrize("heads", [[0, 1, 1, 3], [0, 1, 2, 3]], ids=str)
+def test_the_hard_combination_has_the_dependencies_of_the_parser_for_given_tags(heads):
+    other = "(S (VP (VB see) (NP (NN cat)) (PP (IN in) (NP (NN tree)))))"
+    parser = LexicalisedParser(Collins.train(map(parse_tree, [*TREES, other]), 1), (0.0,))
+    dependencies = Mock()
+    given = dependencies.with_request.return_value
+    given.parse.return_value.decoded.heads = np.array(heads)
+    found = JointParser(parser, dependencies).hard(["see", "dog", "in", "tree"], ["VB", "NN", "IN", "NN"])
+    assert found.heads.tolist() == heads
+    assert dependencies.with_request.call_args.kwargs == {"tags": "none"}
 
 
 def random_instance(graphs, seed):
