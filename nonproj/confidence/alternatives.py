@@ -1,9 +1,9 @@
 """The cost of giving a word another head: the best of the trees that differ from a given one in one or two arcs.
 
-A word gets another candidate head outside its own subtree, or one inside, which then gets the word's former head.
-The best tree without an arc scores at least as much as the best of these, so the result is an
-upper bound on the difference between the best tree with the arc and the best tree without it.  The lower bound comes
-from the Lagrange multipliers: see `nonproj.dual.exclusion`.
+A word gets another candidate head outside its own subtree, or one inside, which then gets the word's former head.  The
+best tree without an arc scores at least as much as the best of these, so the result is an upper bound on the difference
+between the best tree with the arc and the best tree without it.  The lower bound comes from the Lagrange multipliers:
+see `nonproj.dual.exclusion`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Divisions of a node of `nonproj.dual.search` into parts with all of its trees."""
+"""Divisions of a node of `nonproj.dual.search` into parts that together have all of its trees."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def most_disputed(task: SearchTask, node: Node) -> int | None:
 
 
 def only_tree(task: SearchTask, node: Node) -> Int32s | None:
-    """Return the tree over arcs of which none shares its modifier with another; None if they are no tree."""
+    """Return the tree of a node with at most one arc into each word; None if its arcs are not a tree."""
     problem, options = task.problem, task.options_of(node)
     arcs, tree = subset(problem.instance.arcs, node.keep), np.zeros(problem.n_nodes, np.int32)
     find = best_projective_tree if options.projective else best_arborescence
@@ -85,7 +85,7 @@ def partition(task: SearchTask, node: Node) -> list[Node]:
     problem, keep, best, parts = task.problem, node.keep, node.best, list[Node]()
     assert best is not None
     bounds = problem.exclusion_bounds(node.copies, task.options_of(node), best, keep)
-    # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.
+    # The lowest bounds come first, so that the later parts, which will be decoded, are small.
     branch = node.branch
     for m in (np.argsort(bounds[1:], kind="stable") + 1).tolist():
         into = problem.modifier == m

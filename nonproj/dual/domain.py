@@ -3,8 +3,8 @@
 `nonproj.trees.domain` says which scores forbid an arc.  Other arcs may still be so low that no best tree has them, and
 these are left out, so that they do not count for the scale.  An arc is left out if a tree with it scores less than a
 known tree, even if all other words have their best heads and all other parts their highest scores.  Scores of arcs are
-then relative to the best arc into each word: a tree has one arc into each, so a constant on all of them ranks nothing,
-and neither the tolerance nor the digits of a bound may depend on it.  It is added back to scores and bounds.
+then relative to the best arc into each word: a tree has one arc into each, so a constant on all of them does not change
+the ranking, and must not affect the tolerance or the digits of a bound.  It is added back to scores and bounds.
 """
 
 from __future__ import annotations

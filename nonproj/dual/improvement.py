@@ -13,7 +13,7 @@ NO_ARC = np.int64(-1)
 """Placeholder for the arc into a word that has been taken out of the tree."""
 
 ARC_WORK = 4
-"""Work of looking at an arc, in the time of Viterbi transitions."""
+"""Work of evaluating an arc, in Viterbi transitions."""
 
 
 @kernel
@@ -22,8 +22,8 @@ def improve_tree(
 ) -> int:
     """Move words while a move gains more than ``least`` and work is left; return the work.
 
-    Moves are in circles unless ``least`` is at least the rounding error of a gain.  With a single root, the word below
-    the root stays there.
+    Moves may cycle unless ``least`` is at least the rounding error of a gain.  With a single root, the word below the
+    root stays there.
     """
     entering = entering_arcs(arcs, heads)
     count, word, since = 0, 1, 0
