@@ -247,7 +247,7 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
-    """Log to standard error, from a level on that ``-v`` lowers and ``-q`` raises."""
+    """Log to standard error, at a level that ``-v`` lowers and ``-q`` raises."""
     first = getattr(options, "command", None) == "train" and options.quiet > 0  # which removes the bars of progress
     quiet = options.quiet - first
     level = default + 10 * (quiet - options.verbose)
@@ -363,7 +363,7 @@ def _discard_output() -> None:
 
 
 def _look_for_no_blas() -> None:
-    """Import the module of numba that looks for BLAS, without BLAS, whose import takes a seventh of a short run.
+    """Import numba's module that looks for BLAS while BLAS is hidden, whose import takes a seventh of a short run.
 
     No kernel uses BLAS; functions of linear algebra that others compile look for it again.
     """
