@@ -2,7 +2,7 @@
 
 A chain of second order scores the tags of neighbouring words by the templates of ``tagger.yaml``; the best sequence is
 found by the Viterbi algorithm, and the averaged perceptron with a margin learns the weights (`nonproj.tagging.tagger`).
-The scores of a network over character n-grams are added.  Lemmas are edit scripts, of which a linear model chooses one
+The scores of a network over character n-grams are added.  Lemmas are made by edit scripts; a linear model chooses one
 for each word with its tag (`nonproj.tagging.lemmatizer`).
 
 The parser learns from gold tags, from those of taggers that have not seen the sentence, or from a copy with each, as
@@ -111,7 +111,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain | None:
-        """Return the gain in tags by related treebanks, by taggers that have not seen a sentence, if there are any."""
+        """Return the gain in tags by related treebanks, by jackknifing; None if there is nothing to compare."""
         sentences, others = where(corpus.sentences, ~np.array(lack_tags(corpus.sentences))), corpus.auxiliary.sentences
         folds, seed = min(context.config.tagger.folds, len(sentences)), context.config.seed
         if folds < 2 or not auxiliary_for_tagger(others, sentences, sentences, seed):
