@@ -33,7 +33,7 @@ class TextOptions(NamedTuple):
     confidence : ConfidenceOutput
         Options for writing confidence.
     on_error : str
-        Treatment of malformed input: one of `nonproj.io.broken.ON_ERROR`.
+        Treatment of malformed input: one of `nonproj.io.kinds.ON_ERROR`.
     """
 
     comments: bool = False
@@ -54,7 +54,7 @@ class ParseRecord(NamedTuple):
         The sentence's first line in the file, from 1.
     words : int
     unknown_tags : int
-        See `nonproj.pipeline.parser.Parse`.
+        See `nonproj.pipeline.parses.Parse`.
     statistics : dict
         See `statistics`.
     proof : str or None
