@@ -118,9 +118,9 @@ def sentences_in(units: Iterable[Unit], on_broken: Callable[[MalformedUnit], obj
 
 
 def until_error(units: Iterable[T], errors: list[NonprojError]) -> Iterator[T]:
-    """Yield units up to the first error or malformed unit, and append the error to ``errors``.
+    """Yield units up to the first error or malformed unit, and insert the error at the front of ``errors``.
 
-    So the batch before it is complete.
+    The batch of units before it is then complete.
 
     Examples
     --------

@@ -63,7 +63,7 @@ def read(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) ->
     Yields
     ------
     Sentence
-        With ``heads``, int32[N], or None where the column HEAD is ``_`` for any word.
+        With ``heads``, int32[n], or None where the column HEAD is ``_`` for any word.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def _lines(sentence: Sentence) -> list[str]:
 
 
 def _text(lines: Iterable[str], sentence: Sentence) -> str:
-    """Return lines of a sentence as its file has them."""
+    """Return the text of a sentence's lines, with columns in the order of its file."""
     return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
 
 

@@ -287,7 +287,7 @@ class _Converted(io.TextIOBase):
         self.close()
 
     def write(self, text: str) -> int:
-        """Take text; convert what is complete when there is enough."""
+        """Buffer text; convert complete sentences once the buffer is full."""
         self._parts.append(text)
         self._size += len(text)
         if self._size >= _BUFFER:
