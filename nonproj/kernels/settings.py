@@ -1,4 +1,4 @@
-"""Numba's settings: a digest of those that affect compiled code, and none from the current folder.
+"""Numba's settings: the values of those that affect compiled code; none are read from the current folder.
 
 Numba reads the file ``.numba_config.yaml`` in the current folder when it is imported, and again at each compilation.
 A user's own Python keeps that.  But the current folder of a command may hold untrusted data, and the settings name
@@ -32,7 +32,7 @@ def code_settings() -> str:
 
 @cache
 def _relevant(config: ModuleType) -> list[str]:
-    """Return the names of these settings, with those of later versions of numba."""
+    """Return the names of these settings, including unknown ones of later versions of numba."""
     return [name for name in sorted(vars(config)) if name.isupper() and not _IRRELEVANT.fullmatch(name)]
 
 
@@ -44,7 +44,7 @@ def ignore_current_folder() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds numba."""
+    """Finder of numba, for an import without YAML."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         """Return the import spec of numba, executed without YAML; None for any other module."""
