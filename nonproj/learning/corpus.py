@@ -234,7 +234,7 @@ class Corpus:
         return np.append(own[first + (numbers + turn) % counts], self.chosen[len(own) :])
 
     def order(self, epoch: int, stream: Stream) -> np.ndarray:
-        """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
+        """Return the order of the chosen sentences; arguments and seed determine it, so a resumed run repeats it."""
         mask = self.in_epoch(epoch)
         order = generator(self.seed, stream, epoch).permutation(len(mask))
         found: np.ndarray = order[np.isin(order, self.chosen) & mask[order]]

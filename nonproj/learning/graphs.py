@@ -128,7 +128,7 @@ def learn_paths(pairs: Sequence[Pair]) -> GraphModel:
 
 
 def _cover(left: Counter[tuple[str, ...]]) -> list[str]:
-    """Return the templates of a path, given for each of its labels those that make it, and its count."""
+    """Return the templates of a path, given the counts of its labels by the templates that make them."""
     found = list[str]()
     while left and len(found) < GRAPHS.templates:
         count = Counter[str]()

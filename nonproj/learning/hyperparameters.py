@@ -82,7 +82,7 @@ class AuxiliaryHyperparameters:
     Attributes
     ----------
     tagger_words : int
-        Number of words of a treebank from which on taggers learn from it alone.
+        Minimum number of words of a treebank whose tagger learns from it alone.
     compared_epochs, compared_bits : int
         Training epochs of the parsers by which related treebanks are judged, and log2 of the sizes of their tables.
     tag_prior : int

@@ -160,7 +160,7 @@ class TrainableArcNetwork:
         self.rows, self.dense = [*self.layers.steps, *others], context.tables if context else []
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of some sentences, of which some attributes and hidden units are left out at random."""
+        """Return the gradient of some sentences, with attributes and hidden units dropped at random."""
         batch, hyper = ArcBatch.of([self.examples[i] for i in chosen]), self.hyperparameters
         n_nodes, n, context = batch.tokens.n_nodes, len(chosen), self.layers.context
         left_out = (self.rng.random((n_nodes, len(self._rates))) < self._rates).astype(np.uint8)

@@ -73,7 +73,7 @@ class Perceptron(AveragedWeights):
         Cost-augmented decoding: while training every wrong arc scores half of it more and every right arc half of it
         less, because in Z an arc can be left out as well as taken in error; 0 is the plain perceptron.
     options : DualOptions
-        ``tau``, and all of it when decoding by dual decomposition.
+        Options of decoding; over Z only ``tau`` is used.
     relaxed : bool
         Decode over Z, as the paper does; otherwise over trees, by dual decomposition.
     label_margin : float
