@@ -31,8 +31,7 @@ STEPS = {
 WORDS = "network.words"
 
 WORD_STEPS = (1.25, 0.2)
-"""The step of the table of words if its rows are vectors for heads and modifiers, and if layers over words in context
-read them, for which low bits matter."""
+"""The step of the table of words, without layers over words in context and with them: for these, low bits matter."""
 
 DEAD = 0.8
 """Weights below this number of steps become zero."""
