@@ -184,7 +184,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
 
 
 def _behind_command(words: list[str]) -> list[str]:
-    """Move ``-v`` and ``-q`` in front of the command behind it, where the parser expects them.
+    """Move ``-v`` and ``-q`` from before the command to after it, where the parser expects them.
 
     Examples
     --------

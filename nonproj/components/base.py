@@ -234,7 +234,7 @@ class Vocabulary(Fitted):
         In the order of their numbers.
     encoder : TokenEncoder
     lines : AllowedLabels or None
-        The labels of arcs, where they are scored with the arcs.
+        The labels allowed for arcs, where labels are scored with the arcs.
     places : ndarray of shape (2, n_labels), uint8, or None
         The labels of other words and of roots: see `nonproj.scoring.labels.forbid_misplaced`.
     """

@@ -21,7 +21,7 @@ log = logging.getLogger("nonproj")
 
 
 class Checkpoint:
-    """The checkpoint of a training, from which it resumes if the options of the run say so.
+    """The checkpoint of a training run, from which training resumes if the run's ``resume`` is true.
 
     Parameters
     ----------

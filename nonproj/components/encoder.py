@@ -32,7 +32,7 @@ _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
 
 class EncoderComponent(Component):
-    """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only.
+    """The encoder and the layers on top of it, which learn from words and gold trees, labels and tags only.
 
     Sentences of related treebanks count as much as those of the treebank.
     """

@@ -181,7 +181,7 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
     Raises
     ------
     ConfigError
-        A template file is missing or wrong, or templates name clusters or vectors, of which there are none.
+        A template file is missing or wrong, or templates name clusters or vectors that are absent.
     DataError, FileError
         As `nonproj.scoring.clusters.Clusters.read`.
     """

@@ -48,7 +48,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
-        """Learn the columns LEMMA to FEATS, unless all are empty; those that a model lacks are not learnt later."""
+        """Learn the columns LEMMA to FEATS, unless all are empty; a continued model does not learn columns it lacks."""
         config, sentences, auxiliary = context.config, corpus.sentences, corpus.auxiliary
         start = context.start.loaded(Analyzer, context.pieces) if context.start else None
         if start:

@@ -98,7 +98,7 @@ class CrossingCosts:
         return self._crossed_among(np.flatnonzero(keep)[count[self.modifier[keep]] == 1])
 
     def least(self, keep: Bools, crossed: Sequence[int]) -> float:
-        """Return the least payment of trees over some arcs in which the given arcs, or any, are crossed.
+        """Return the least payment of trees over the kept arcs in which ``crossed`` arcs, or else any, are crossed.
 
         Infinity if there is no such tree.
         """

@@ -80,7 +80,7 @@ def decode_trusted(
     crossing: CrossingCosts | None = None,
     record: bool = False,
 ) -> SearchResult:
-    """Return the k best trees without validation: scores are finite, options checked, and no arc is left out.
+    """Return the k best trees without validation: scores must be finite and options valid; no arc is left out.
 
     ``crossing`` and ``record`` are as for `nonproj.dual.search.search`.
     """

@@ -50,7 +50,7 @@ def part_of(task: SearchTask, node: Node, keep: Bools, bound: float, branch: Bra
 
 
 def most_disputed(task: SearchTask, node: Node) -> int | None:
-    """Return the arc that was disputed most, of those that are not the only ones into a word; None if there is none."""
+    """Return the most disputed arc into a word that has several; None if there is none."""
     modifier = task.problem.modifier
     several = np.bincount(modifier[node.keep], minlength=task.problem.n_nodes) > 1
     undecided = np.flatnonzero(node.keep & several[modifier])

@@ -198,7 +198,7 @@ def in_order(trees: list[Decoded]) -> list[Decoded]:
 
 
 class KnownTrees:
-    """The known trees by their values: those that are ranked, and those that may be."""
+    """The known trees by their values, ranked or not yet ranked."""
 
     def __init__(self, k: int):
         self.k = k

@@ -256,7 +256,7 @@ class PartsProblem(Problem):
 
 
 class ArcsProblem(PartsProblem):
-    """Trees of arcs alone, whose best one the arborescence finds by itself."""
+    """Trees over arcs alone, the best of which is found directly, without multipliers."""
 
     def bound(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
         """Return the best tree."""

@@ -39,14 +39,14 @@ from nonproj.trees.checks import check_status
 from nonproj.types import Decoded, Float64s, Int32s
 
 OPEN_BYTES = 2**28
-"""Memory of the open nodes from which on the search is depth-first."""
+"""Maximum memory of the open nodes, in bytes, beyond which the search is depth-first."""
 
 NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in Viterbi transitions."""
 
 FALLING, NARROWED = 0.5, 0.7
-"""A node is bounded again if its bound fell by more than this share of what is left of its gap, or if not more than
-this share of its arcs is left."""
+"""A node is bounded again if its bound fell by more than this share of what is left of its gap, or if less than this
+share of its arcs is left."""
 
 LEAST_LOSS = 0.005
 """Minimum weight of a dispute where a node is split, as a share of the gap."""
@@ -61,7 +61,7 @@ class SearchResult(list[Decoded]):
     copies : ndarray of shape (3 A,), float64
         Copies of the problem's own scores where the first bound was lowest.
     first : NodeResult or None
-        The first bound and its tree, from which `with_costs` continues.
+        The first bound and its tree, from which `nonproj.dual.decoding.with_costs` continues.
     branch : Branch or None
         Record of how the trees were divided and bounded, if any; see `nonproj.dual.proofs`.
     crossing : CrossingCosts or None

@@ -59,7 +59,7 @@ Unit: TypeAlias = "Sentence | MalformedUnit | str"
 def read_units(source: Source, rules: ReadingRules, *, stop: bool = False) -> Iterator[Unit]:
     """Read a treebank, including malformed sentences; other parameters and errors as for `nonproj.io.conll.read`.
 
-    With ``stop``, nothing is read behind lines that are too long or too many.
+    With ``stop``, nothing is read after lines that are too long or too many.
 
     Yields
     ------
@@ -86,7 +86,7 @@ def read_units(source: Source, rules: ReadingRules, *, stop: bool = False) -> It
 
 
 def units_of(block: Block, name: str, rules: ReadingRules) -> Iterator[Unit]:
-    """Yield the sentence of a block, or the `MalformedUnit` in its place; or the blank lines behind sentences."""
+    """Yield the sentence of a block, or the `MalformedUnit` in its place; or the blank lines at the end of a file."""
     if not block.worded and not block.problem:
         if block.first > 1:
             yield b"".join(block.lines).decode()

@@ -4,7 +4,7 @@ Both formats have ten columns separated by tabs, one line per word and a blank l
 comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be distinguished: the line of a
 word starts with a number, so a line that starts with ``#`` is a comment, even if ``#`` is a word of the treebank.
 
-Other columns, and other orders of the columns, are those of `nonproj.io.layouts`.
+`nonproj.io.layouts` handles files with other columns, or with another order of the columns.
 
 A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, removes the enhanced dependencies of another tree,
 and leaves every other byte unchanged.

@@ -47,7 +47,7 @@ def compile_plainly(function: Callable[..., Any], find: Callable[[], Folders]) -
 
 
 class _SharedCache:
-    """Numba's cache of a function, for one process at a time: numba mixes up what two save at the same time."""
+    """Numba's cache of a function, for one process at a time: numba mixes up the files of concurrent writers."""
 
     def __init__(self, cache: Any, folder: Path, find: Callable[[], Folders]):
         self._cache, self._folder, self._find = cache, folder, find

@@ -37,7 +37,7 @@ def _relevant(config: ModuleType) -> list[str]:
 
 
 def ignore_current_folder() -> None:
-    """Let numba read no settings from the current folder in this process, unless it has been imported already."""
+    """Keep numba from reading settings from the current folder in this process, unless it is imported already."""
     if "numba" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
         warnings.filterwarnings("ignore", "A Numba config file is found")  # but no YAML library

@@ -166,7 +166,7 @@ class GraphHyperparameters:
     templates : int
         Maximum number of templates of the labels of a path.
     plain : int
-        Minimum number of arcs of a label without a classifier, all of which are in the graphs, too.
+        Minimum count of a label that needs no classifier, because all of its arcs are in the graphs, too.
     sentences : int
         Maximum number of sentences that the classifier learns from.
     bits : int

@@ -209,7 +209,7 @@ class TrainableArcNetwork:
     def network(self, factor: float, label_factor: float) -> Network:
         """Return the network in 16 bits; words with vectors of a file have rows.
 
-        The factors are those of its scores of arcs and of labels.
+        Its scores of arcs and of labels are multiplied by the factors.
         """
         (words, *others), index, layers, projected = self.weights, self.index, self.layers, None
         rows = layers.projection.rows(self.vectors.table) if self.vectors and layers.projection else words[:0]
@@ -301,7 +301,7 @@ def _arc_rows(head: Int32s, modifier: Int32s, from_root: Bools, n_nodes: int) ->
 
 
 def count_rows(columns: IndexColumns, tokens: Sequence[Tokens], least: int, vector: int = -1) -> np.ndarray:
-    """Return the index of a new network, int32: rows from 1 for what occurs ``least`` times in the sentences, else 0.
+    """Return the index of a new network, int32: rows from 1 for values with ``least`` occurrences or more, else 0.
 
     The words of the column ``vector`` have none: their rows are not learnt one by one.
     """

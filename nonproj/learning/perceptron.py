@@ -97,7 +97,7 @@ class Perceptron(AveragedWeights):
         self.label_margin = label_margin
 
     def update(self, example: PartExample) -> int:
-        """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
+        """Learn from one sentence; return the number of words whose gold arc is not predicted."""
         tokens, heads, parts, labels, completion = example
         gold_labels = np.empty(0, np.int64) if labels is None else labels
         features = self.scorer.features(tokens, parts, len(self.weights))
