@@ -176,7 +176,7 @@ def auxiliary_for_tagger(
 ) -> list[Sentence]:
     """Return random auxiliary sentences for a tagger, with about the number of words that it learns from.
 
-    Empty if they lack a column of the treebank, or if it has many words, whose own tags teach more:
+    Empty if they lack a column of the treebank, or if the treebank is large, so that its own tags teach more:
     see ``research/history.md``.
     """
     words, others = sum(map(len, learnt)), [sentence for sentence in others if is_tagged(sentence)]

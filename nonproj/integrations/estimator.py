@@ -100,7 +100,7 @@ class DependencyParser(BaseEstimator):
     single_root : bool or "auto"
         Whether trees have exactly one root; "auto" follows the training sentences.
     random_state : int, RandomState instance or None
-        Seed for the order of the sentences.
+        Seed of all random choices.
     n_jobs : int or None
         Number of parsing processes, -1 for one per core; training uses one.  Starting them takes a few seconds.
     verbose : int
