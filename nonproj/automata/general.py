@@ -204,7 +204,7 @@ def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) 
                 if forced[arcs.modifier[a]]:
                     mine[1][j] = -np.inf
                 before, j = None, j + 1
-            elif (np.diag(skip) != 0.0).any() or np.isfinite(skip).sum() > len(skip):  # not to stay where it is
+            elif (np.diag(skip) != 0.0).any() or np.isfinite(skip).sum() > len(skip):  # not the identity
                 before = _after(before, skip)
         final = automata.final[states]
         found.final[states] = final if before is None else (before + final).max(axis=1)

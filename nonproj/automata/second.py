@@ -75,7 +75,7 @@ def _fill_gains(
     for j in range(size):
         arc, i = candidates[j], LANES * j
         below, score = modifier[arc], z_score[arc]
-        # A grandparent below its grandchild is no tree.
+        # A grandparent cannot be its own grandchild.
         gain[i] = -np.inf if below == one else score + scores[j]
         gain[i + 1] = -np.inf if below == two else score + scores[b + j]
         gain[i + 2] = -np.inf if below == three else score + scores[c + j]

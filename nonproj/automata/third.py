@@ -155,7 +155,7 @@ def fill_gains(
     else:
         g, row = arcs.head[arc], start[h] + (arc - arcs.start[h]) * (end - first) - first
         for j in range(first, end):
-            # A grandparent below its grandchild is no tree.
+            # A grandparent cannot be its own grandchild.
             gain[j - first] = -np.inf if modifier[out[j]] == g else z_score[out[j]] + scores[row + j]
 
 

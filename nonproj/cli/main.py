@@ -248,7 +248,7 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
     """Log to standard error, at a level that ``-v`` lowers and ``-q`` raises."""
-    first = getattr(options, "command", None) == "train" and options.quiet > 0  # which removes the bars of progress
+    first = getattr(options, "command", None) == "train" and options.quiet > 0  # then one -q only hides progress bars
     quiet = options.quiet - first
     level = default + 10 * (quiet - options.verbose)
     handler = logging.StreamHandler(sys.stderr)

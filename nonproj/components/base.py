@@ -340,7 +340,7 @@ def assemble(context: FitContext, rounded: bool = True) -> Model:
     vocabulary, templates = context.vocabulary, context.files.templates
     tables = {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
     weights = {name: table.weights for name, table in tables.items()}
-    meta = dict(sorted(context.meta.items()))  # whatever was learnt first: the same training makes the same file
+    meta = dict(sorted(context.meta.items()))  # sorted, so that the same training makes the same file
     if rounded:
         pairs = {name: table.rounded() for name, table in tables.items()}
         weights = {name: table for name, (table, _) in pairs.items()}

@@ -187,7 +187,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         found = found._replace(marginals=_all_marginals(weights, sizes, single_root))
     if labels is not None:
         found = found._replace(labels=_labels_of(found.heads, labels)[:, 1:])
-    found = found._replace(heads=found.heads[:, 1:], proofs=lines)  # so far heads were of all nodes
+    found = found._replace(heads=found.heads[:, 1:], proofs=lines)  # without the root
     if many:
         return found
     heads, scores, bounds, certified, status, *others = found

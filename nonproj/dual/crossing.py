@@ -134,7 +134,7 @@ class CrossingCosts:
 def _cheapest_to_left(least: Float64s) -> Float64s:
     """Return the lowest entry between a node before i and one between i and j, for i < j, float64[N, N]."""
     found = np.full(least.shape, np.inf)
-    before = np.minimum.accumulate(least, axis=1)[:, :-1].T  # of any node up to i, and node
+    before = np.minimum.accumulate(least, axis=1)[:, :-1].T  # [i, k]: of a node up to i and node k
     found[1:] = np.where(np.arange(1, len(least))[:, None] < np.arange(len(least)), before, np.inf)
     found[:, 1:] = np.minimum.accumulate(found, axis=1)[:, :-1]
     return found

@@ -27,7 +27,7 @@ def improve_tree(
     """
     entering = entering_arcs(arcs, heads)
     count, word, since = 0, 1, 0
-    while since < heads.shape[0] - 1 and count <= budget:  # words that have not moved
+    while since < heads.shape[0] - 1 and count <= budget:  # since: words in a row that did not move
         before = entering[word]
         count += _move_word(arcs, starts, scores, single_root, least, entering, heads, word)
         since = since + 1 if entering[word] == before else 0

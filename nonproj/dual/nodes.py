@@ -19,7 +19,7 @@ CROSSINGS = "crossing"
 """The division of trees into those whose arcs cross and those whose do not."""
 
 
-_ARC_BYTES = 33  # of an arc in a node
+_ARC_BYTES = 33  # memory of an arc in a node
 
 
 class CrossedArc(NamedTuple):

@@ -13,7 +13,7 @@ from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import DROP, count_enhanced
 from nonproj.text.formats import TextInput
 
-if TYPE_CHECKING:  # which import kernels, and a command that parses nothing needs none
+if TYPE_CHECKING:  # it imports kernels, which a command that parses nothing does not need
     from nonproj.pipeline.parses import Parse
 
 

@@ -94,7 +94,7 @@ def units_of(block: Block, name: str, rules: ReadingRules) -> Iterator[Unit]:
     try:
         yield block.sentence(name, rules)
     except DataError as error:
-        if block.first == 1 and block.layout is not None:  # the sentences behind it need the names of the columns
+        if block.first == 1 and block.layout is not None:  # later sentences need the names of the columns
             yield from filter(None, [block.layout.header(block.lines[0].decode(errors="replace"))])
         yield MalformedUnit(name, error.line, block.first, block.last, error.message)
 

@@ -24,7 +24,7 @@ from numba.core.typed_passes import NativeLowering
 from nonproj.kernels.cache import KernelCache, uninterrupted
 from nonproj.kernels.folders import Folders
 
-_builder: Any = DefaultPassBuilder  # which has no types, as all of these
+_builder: Any = DefaultPassBuilder  # which has no types, like the next two
 _register_pass: Any = register_pass
 _serialize: Any = serialize
 

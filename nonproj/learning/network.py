@@ -137,7 +137,7 @@ class TrainableArcNetwork:
         self.columns = IndexColumns.of(vocabularies, self.names)
         self.vectors, with_file = vectors, isinstance(vectors, WordVectors)
         column = self.names.index((VECTOR, 0)) if with_file else -1
-        self._vector = column if with_file else len(self.names) + 1  # where it is dropped
+        self._vector = column if with_file else len(self.names) + 1  # the column of its dropout
         tokens = [example.tokens for example in examples]
         self.index = count_rows(self.columns, tokens, hyper.min_count, column)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]

@@ -63,7 +63,7 @@ def rounded(model: Model, amount: float = 1.0) -> Model:
     if not 0 <= amount < np.inf:
         raise ValueError(f"amount: {amount!r} is invalid, a number from 0 on expected")
     before = model.meta.get("rounding")
-    if amount <= (before if isinstance(before, float) else 0.0):  # steps of rounded weights would be other ones
+    if amount <= (before if isinstance(before, float) else 0.0):  # steps computed from rounded weights would differ
         return model
     weights = dict(model.weights)
     for name, step in STEPS.items():
