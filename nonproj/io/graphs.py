@@ -19,7 +19,7 @@ Graph: TypeAlias = list[list[tuple[int, str]]]
 """The arcs into each word of a sentence, as heads and labels in ascending order."""
 
 MOST_PATHS = 1000
-"""Maximum number of paths through empty nodes that are followed for a word: it may be exponential in the nodes."""
+"""Maximum number of paths through empty nodes followed for a word; they may be exponentially many in the nodes."""
 
 _ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|>]+(?:>[^\s|>]+)*)")
 _EMPTY = re.compile(r"[0-9]+\.[0-9]+")
