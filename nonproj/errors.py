@@ -17,7 +17,7 @@ class Advice(NamedTuple):
 class NonprojError(Exception):
     """Base class of all errors caused by input, options or the environment rather than a bug.
 
-    The arguments are the place, if any, the message, and advice with which the message ends, if any.
+    The arguments are the place (optional), the message, and `Advice` that is appended to it (optional).
     """
 
     def __init__(self, *args: object):
@@ -29,7 +29,7 @@ class NonprojError(Exception):
 
 
 def advised(error: NonprojError, texts: Mapping[str, str]) -> str:
-    """Return the message of an error with other advice, by option, for users of another interface.
+    """Return an error's message with its advice replaced by that of another interface, by option.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def advised(error: NonprojError, texts: Mapping[str, str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text as one short line of printable characters: others are escaped, and the middle of a long one is cut.
+    """Return a text as one short line: unprintable characters are escaped, and the middle of a long text is cut.
 
     Names and values in a message come from files and may contain anything.
 
@@ -76,7 +76,7 @@ class DataError(NonprojError):
     path, line : str and int
         The file, as the user named it (``<stdin>`` for standard input), and the line number, counted from 1.
     message : str
-        The error, and what would be right.
+        The error, and what is expected.
     advice : Advice, optional
         The end of the message.
 
@@ -103,7 +103,7 @@ class ConfigError(NonprojError):
     key : str
         The option's dotted name, as in ``decoding.max_iterations``, or the path of the file.
     message : str
-        The error, and what would be right.
+        The error, and what is expected.
 
     Examples
     --------

@@ -57,8 +57,8 @@ class Sentence:
     order : tuple of int, or None
         The order of the columns in the file, if it is not that of ``lines``: see `nonproj.io.layouts`.
     offsets : list of (int, int)
-        The first character of each word in the segmented text, and the one behind its last; the words of a multiword
-        token share them.  Empty if words were given in the input.
+        Start and end (exclusive) of each word in the segmented text, in characters; the words of a multiword token
+        share them.  Empty if words were given in the input.
     """
 
     rows: list[list[str]]

@@ -74,7 +74,7 @@ def is_third_order(types: Sequence[PartType]) -> bool:
 
 
 def compiled_starts(parts: PartSpace) -> PartStarts:
-    """Return the places of the parts, as kernels take them."""
+    """Return the layouts of the parts, as kernels take them."""
     starts, none = dict(zip(map(_NAME, parts.types), parts.starts, strict=True)), NO_PARTS
     third = ThirdOrderStarts(starts.get("grandsibling", none), starts.get("trisibling", none))
     of_third = third if len(third.grandsibling) or len(third.trisibling) else None
@@ -87,9 +87,9 @@ HEAD_WORK, GAIN_WORK = 300, 3
 
 @kernel
 def count_work(arcs: ArcSpace, starts: PartStarts) -> Int64s:
-    """Return the work of decoding each head, int64[N], measured in the time of a Viterbi transition, half a nanosecond.
+    """Return the work of decoding each head, int64[N], in Viterbi transitions, which take half a nanosecond.
 
-    It is the number of transitions over both sides, under each grandparent and once more, and their overhead.
+    It counts the transitions on both sides, once for each candidate grandparent and once more, and adds the overhead.
     """
     n_nodes = arcs.start.shape[0] - 1
     counts = np.zeros(n_nodes, np.int64)
@@ -125,7 +125,7 @@ def decode_all_heads(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split
 
 @kernel
 def tree_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
-    """Return the score of a tree, given as int8[A]: summed to the last bit or two."""
+    """Return the score of a tree, given as int8[A], correct to the last bit or two."""
     total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost
 
@@ -186,7 +186,7 @@ def is_below(heads: Int32s, word: int, m: int) -> bool:
 def head_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, entering: Int64s, h: int) -> float:
     """Return the scores of the arcs from a head, and of all other parts that its automaton sees.
 
-    ``entering`` int64[N] has the arc into each word, -1 if it is out of the tree.
+    ``entering`` int64[N] has the arc into each word, -1 for a word outside the tree.
     """
     total, first, size = 0.0, arcs.out_start[2 * h], arcs.out_start[2 * h + 2] - arcs.out_start[2 * h]
     above = entering[h] - arcs.start[h] if starts.grandparent.shape[0] > 0 and h > 0 else np.int64(-1)

@@ -177,9 +177,9 @@ def _path_arrays(
 
 
 def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) -> HeadAutomata:
-    """Return the automata over the arcs to ``keep``, bool[A], which skip all others, and must take a word's only arc.
+    """Return the automata over the arcs to ``keep``, bool[A]; they must take an arc that is the only one into its word.
 
-    Moves that skip the candidates left out are joined with the move after them.
+    Moves that skip a removed candidate are merged with the move after them.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) 
                 if forced[arcs.modifier[a]]:
                     mine[1][j] = -np.inf
                 before, j = None, j + 1
-            elif (np.diag(skip) != 0.0).any() or np.isfinite(skip).sum() > len(skip):  # not to stay where it is
+            elif (np.diag(skip) != 0.0).any() or np.isfinite(skip).sum() > len(skip):  # not the identity
                 before = _after(before, skip)
         final = automata.final[states]
         found.final[states] = final if before is None else (before + final).max(axis=1)
@@ -285,7 +285,7 @@ def decode_paths(
     work: HalfWorkspace,
     paths: Paths,
 ) -> float:
-    """Decode the heads that moved; return the sum of all heads' values.
+    """Decode the heads marked in ``moved``; return the sum of all heads' values.
 
     forced int8[A] is 1 where an arc must be taken, 0 where it must not, -1 where the automaton may choose.
     """

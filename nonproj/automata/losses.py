@@ -1,7 +1,7 @@
-"""Losses of the automata of second order by each arc: the difference to their best choices, by max-marginals.
+"""The loss in value of second-order automata if an arc is forced, by max-marginals.
 
 The value of a head's best choice *with* a modifier is the best path into that modifier (forward) and on from it
-(backward); with an arc as the way to its grandparent it is the best path under this grandparent.
+(backward); with a given grandparent it is the best path under this grandparent.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from nonproj.types import ArcSpace, Float64s
 
 @kernel
 def arc_losses(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores) -> tuple[float, Float64s]:
-    """Return the value of all best choices, and what the automata at both ends of each arc lose by it, float64[A].
+    """Return the sum of the best values, and the loss of each arc's two automata if the arc is forced, float64[A].
 
-    The automaton of the head must take the arc, and that of the modifier must choose it as the way to its grandparent.
+    The head's automaton must then take the modifier, and the modifier's automaton must choose the head as grandparent.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class RelaxedStructure(NamedTuple):
         1 where the arc's modifier chooses its head as the grandparent of its own modifiers; zeros in a set without
         grandparents.
     value : float
-        Its score, an upper bound of every tree's.
+        Its score, an upper bound on the score of any tree.
     """
 
     z: np.ndarray

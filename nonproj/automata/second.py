@@ -19,7 +19,7 @@ def decode_second(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
     """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
-    # Arrays are taken out of their tuples once a head: each time costs a count of references.
+    # Arrays are read from their tuples once per head: each access costs a reference count.
     out, out_start, modifier, head = arcs.out, arcs.out_start, arcs.modifier, arcs.head
     sibling_start, z_score, grandparent_score = starts.sibling, split.z, split.grandparent
     best, back, gain, z, z_grandparent = work.best, work.back, work.gain, choice.z, choice.z_grandparent
@@ -66,7 +66,7 @@ def _fill_gains(
 ) -> None:
     """Fill the gain of each candidate modifier under up to four grandparents, the last one repeated.
 
-    ``scores`` are those of the grandparent parts, for each grandparent one for each candidate.
+    ``scores`` are those of the grandparent parts: for each grandparent, a row of candidates.
     """
     size, last = candidates.shape[0], grandparents.shape[0] - 1
     b, c, d = min(1, last), min(2, last), min(3, last)
@@ -75,7 +75,7 @@ def _fill_gains(
     for j in range(size):
         arc, i = candidates[j], LANES * j
         below, score = modifier[arc], z_score[arc]
-        # A grandparent below its grandchild is no tree.
+        # A grandparent cannot be its own grandchild.
         gain[i] = -np.inf if below == one else score + scores[j]
         gain[i + 1] = -np.inf if below == two else score + scores[b + j]
         gain[i + 2] = -np.inf if below == three else score + scores[c + j]
@@ -88,7 +88,7 @@ def _fill_values(
 ) -> None:
     """Write the values of head h's best choices of modifiers, with four gains of each candidate side by side.
 
-    The first four numbers of ``best`` are for the left side, the next for the right one; they are added one by one.
+    The first four entries of ``best`` are for the left side, the next four for the right side; the caller adds them.
     """
     if sibling_start.shape[0] == 0:
         _sum_gains(LANES * (out_start[2 * h + 2] - out_start[2 * h]), best, gain)

@@ -59,7 +59,7 @@ def list_third(arcs: ArcSpace, third: ThirdOrderStarts | None, y: Int8s, numbers
 
 @kernel
 def grandsiblings_below(arcs: ArcSpace, third: ThirdOrderStarts | None, entering: Int64s, h: int) -> np.int64:
-    """Return the first grand-sibling part of a head under its head in the tree; 0 if there is none."""
+    """Return the number of the first grand-sibling part of h, with its head in the tree; 0 if there is none."""
     if third is None or third.grandsibling.shape[0] == 0 or h == 0:
         return np.int64(0)
     size = np.int64(0)
@@ -139,7 +139,7 @@ def decode_third(
 
 @kernel
 def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
-    """Return the place that is ``further`` behind the start of block i; -1 if the set has no such parts."""
+    """Return ``start[i] + further``; -1 if the set has no such parts."""
     return start[i] + further if start.shape[0] > 0 else np.int64(-1)
 
 
@@ -155,7 +155,7 @@ def fill_gains(
     else:
         g, row = arcs.head[arc], start[h] + (arc - arcs.start[h]) * (end - first) - first
         for j in range(first, end):
-            # A grandparent below its grandchild is no tree.
+            # A grandparent cannot be its own grandchild.
             gain[j - first] = -np.inf if modifier[out[j]] == g else z_score[out[j]] + scores[row + j]
 
 

@@ -1,4 +1,4 @@
-"""Arrays of the compiled head automata: where parts lie, copies of the scores of arcs, choices, workspaces.
+"""Arrays of the compiled head automata: layouts of parts, copies of the scores of arcs, choices, workspaces.
 
 An arc ``h -> m`` has a score in two automata: ``z`` where ``h`` chooses ``m`` as a modifier, and
 ``grandparent`` where ``m`` chooses ``h`` as the grandparent of its own modifiers (``z`` and ``z_up`` in the
@@ -18,24 +18,24 @@ from nonproj.parts.automaton import HeadAutomata
 from nonproj.types import ArcSpace, Float64s
 
 LANES = 4
-"""Grandparents with which the modifiers of a head are chosen at a time."""
+"""Number of grandparents under which a head is decoded at a time."""
 
 NO_PARTS = np.empty(0, np.int64)
-"""Places of the parts of a type that a set does not have."""
+"""Layout of a part type that a set does not have."""
 
 
 class ThirdOrderStarts(NamedTuple):
-    """Places of grand-sibling and tri-sibling parts, int64 each (see the part types); empty where the set has none."""
+    """Layouts of grand-sibling and tri-sibling parts, int64 each (see the part types); empty where the set has none."""
 
     grandsibling: np.ndarray
     trisibling: np.ndarray
 
 
 class PartStarts(NamedTuple):
-    """Places of sibling and grandparent parts, int64 each (see the part types); empty where the set has none.
+    """Layouts of sibling and grandparent parts, int64 each (see the part types); empty where the set has none.
 
     ``third`` is None in sets without parts of third order, and ``tables`` is None unless the automata are given as
-    tables, in place of parts.  None has a type of its own, so kernels are compiled without what is absent.
+    tables, in place of parts.  None has a type of its own, so kernels are compiled without code for absent parts.
     """
 
     sibling: np.ndarray
@@ -45,7 +45,7 @@ class PartStarts(NamedTuple):
 
 
 class SplitScores(NamedTuple):
-    """The three copies of an arc's score, float64[A] each, which move with the multipliers and keep their sum.
+    """The three copies of each arc's score, float64[A] each; multipliers change them, but not their sum.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class SplitScores(NamedTuple):
     z : ndarray
         In the automaton of the arc's head.
     grandparent : ndarray
-        In the automaton of the arc's modifier, as the way to its grandparent.
+        In the automaton of the arc's modifier, which chooses the arc's head as grandparent.
     """
 
     y: np.ndarray
@@ -63,7 +63,7 @@ class SplitScores(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Choices of the automata, int8[A] each: ``z`` marks modifiers, ``z_grandparent`` the way to the grandparent."""
+    """Choices of the automata, int8[A]: ``z`` marks arcs to modifiers, ``z_grandparent`` those from grandparents."""
 
     z: np.ndarray
     z_grandparent: np.ndarray
@@ -91,7 +91,7 @@ class Workspace(NamedTuple):
 
 
 MOST_INFLUENCE = 16.0
-"""Limit of the automata's margin for the best arc into a word, in units of the largest score of another part."""
+"""Limit of all `half_margins` but the smallest, in units of the largest absolute score of a part other than an arc."""
 
 
 @kernel
@@ -104,7 +104,7 @@ def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
     scores : ndarray of shape (A,) or more, float64
         Scores of arcs first.
     largest : float
-        The largest absolute score of another part.
+        The largest absolute score of a part other than an arc.
 
     Examples
     --------
@@ -131,10 +131,10 @@ def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
 
 @kernel
 def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float, tau: float) -> Float64s:
-    """Return the copies of the scores of arcs from which decoding starts, in the order of `SplitScores`, float64[3 A].
+    """Return the initial copies of the arcs' scores, in the order of `SplitScores`, float64[3 A].
 
-    A constant on all arcs into a word ranks no trees, but an automaton compares it with taking none of them.  So
-    automata see scores with a constant of their own for each word, and the tree sees what remains.
+    A constant on all arcs into a word does not rank trees, but an automaton compares it with taking none of them.  So
+    a constant for each word is added to the automata's copies, and subtracted from the tree's.
 
     Parameters
     ----------
@@ -142,9 +142,9 @@ def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float,
     scores : ndarray of shape (A,) or more, float64
         Scores of arcs first.
     moved : ndarray of shape (N,), float64
-        The constants.
+        The constant of each word.
     beta, tau : float
-        Share of the tree, and share of the rest for the automaton of the arc's head: all without grandparents.
+        Share of the tree, and share of the head's automaton in the rest: 1 without grandparents.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float,
 
 @kernel
 def as_split(copies: Float64s, n_arcs: int) -> SplitScores:
-    """Return the copies of the scores of arcs, float64[3 A] or more, as views of each."""
+    """Return views of the three copies of the arcs' scores, float64[3 A] or more."""
     return SplitScores(copies[:n_arcs], copies[n_arcs : 2 * n_arcs], copies[2 * n_arcs : 3 * n_arcs])
 
 

@@ -11,8 +11,8 @@
 - `signals`: Ctrl-C, SIGTERM and SIGHUP
 - `reading`: the treebanks that a command reads, and `--on-error`
 - `loading`: loading a model, with the decoding options of the command line
-- `fitting`: a warning before input that does not fit the model
-- `training_progress`: the time left while a model is trained, and the log beside it
+- `fitting`: a warning about input that does not fit the model
+- `training_progress`: the progress of training, and the log beside the model
 - `provenance`: the record of files and software in a model; `treebanks`: name, licence and language of a treebank
 - `warmup`: calls every kernel once, so that compilation happens at set-up
 - `common`: shared by the commands: reading rules, outputs, workers, progress

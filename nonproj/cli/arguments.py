@@ -1,4 +1,4 @@
-"""The argument parser, types of values, and the groups of options that commands share."""
+"""The argument parser, and the groups of options that commands share."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class Group:
 
 
 def nearest(word: str, known: list[str]) -> str:
-    """Return a suggestion if a known word is similar."""
+    """Return a suggestion if a known word is similar, else an empty string."""
     bare = {name.lstrip("-"): name for name in known}
     near = closest(word.lstrip("-"), bare, cutoff=0.5)
     return f"; did you mean {bare[near]}?" if near else ""

@@ -95,7 +95,7 @@ def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
 
 
 def _opened(name: str, content: bytes) -> OpenedInput:
-    """Return a file that has been read."""
+    """Return an opened input with this name and content."""
     return OpenedInput(io.BytesIO(content), name)
 
 

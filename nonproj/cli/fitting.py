@@ -38,7 +38,7 @@ def parser_and_input(options: argparse.Namespace, path: str, *, confidence: bool
     Parameters
     ----------
     options : argparse.Namespace
-        Options of `nonproj.cli.arguments.add_parsing`, ``model`` and ``gold``.
+        ``model``, ``gold``, ``tags`` and, optionally, options of `nonproj.cli.arguments.add_decoding`.
     path : str
         The treebank.
     confidence : bool
@@ -87,7 +87,7 @@ def peek_sentences(source: OpenedInput, model: Model, plain: TextInput | None = 
     model : Model
         Its segmenter reads plain text.
     plain : TextInput, optional
-        The input is plain text.
+        Options for reading plain text; None for a treebank.
     """
     beginning = _first_bytes(source, _BYTES if plain is None else _TEXT_BYTES)
     opened = OpenedInput(io.BytesIO(beginning), source.name)

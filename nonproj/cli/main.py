@@ -184,7 +184,7 @@ def parse_arguments(words: list[str]) -> argparse.Namespace:
 
 
 def _behind_command(words: list[str]) -> list[str]:
-    """Move ``-v`` and ``-q`` in front of the command behind it, where the parser expects them.
+    """Move ``-v`` and ``-q`` from before the command to after it, where the parser expects them.
 
     Examples
     --------
@@ -247,8 +247,8 @@ def _assign_evaluate_files(options: argparse.Namespace, files: list[str], parser
 
 
 def start_logging(options: argparse.Namespace, default: int = logging.WARNING) -> None:
-    """Log to standard error, from a level on that ``-v`` lowers and ``-q`` raises."""
-    first = getattr(options, "command", None) == "train" and options.quiet > 0  # which removes the bars of progress
+    """Log to standard error, at a level that ``-v`` lowers and ``-q`` raises."""
+    first = getattr(options, "command", None) == "train" and options.quiet > 0  # then one -q only hides progress bars
     quiet = options.quiet - first
     level = default + 10 * (quiet - options.verbose)
     handler = logging.StreamHandler(sys.stderr)
@@ -363,7 +363,7 @@ def _discard_output() -> None:
 
 
 def _look_for_no_blas() -> None:
-    """Import the module of numba that looks for BLAS, without BLAS, whose import takes a seventh of a short run.
+    """Import numba's module that looks for BLAS while BLAS is hidden, whose import takes a seventh of a short run.
 
     No kernel uses BLAS; functions of linear algebra that others compile look for it again.
     """

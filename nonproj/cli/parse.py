@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     if options.plain:
         plain = TextInput(options.plain, options.token_ranges, breaks=options.breaks).check()
         plain = plain.within(decoding.cut_words, decoding.max_words)
-    comments = options.stats_comments or options.format != "conllu"  # in which a tree has its certificate
+    comments = options.stats_comments or options.format != "conllu"  # from which other formats take the certificate
     text = TextOptions(comments, options.deps, rules, plain, confidence, options.on_error)
     with (source := open_input(first)).closing:
         unfit = warn_of_misfit(model, source.name, peek_sentences(source, model, plain), options.tags)

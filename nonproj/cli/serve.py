@@ -16,7 +16,7 @@ from nonproj.text.lexicon import UserLexicon
 from nonproj.workers.parsing import ModelRef
 
 MAX_WORDS = 1000
-"""Maximum sentence length, unless ``--max-words`` or the model's option is lower: memory grows with its square."""
+"""Maximum sentence length without ``--max-words``, unless the model's is lower: memory grows with its square."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -48,8 +48,8 @@ def parse(
 ) -> ParseLog:
     """Parse files task by task; each output appears when complete, and after an error those of earlier files remain.
 
-    With ``--resume``, ``OUT.partial`` has the done tasks of the current file, and the complete files.  Malformed
-    sentences are then found task by task even if they stop the job, so that it can be resumed with ``skip``.
+    With ``--resume``, ``OUT.partial`` records the completed tasks of the current file, and the completed files.
+    Malformed sentences are then found task by task even if they stop the job, so that it can be resumed with ``skip``.
 
     ``source`` is the first file; the progress bar shows how much of it has been read if it is the only one.
     """
@@ -87,7 +87,7 @@ class _File(NamedTuple):
     key : str
         Its name in the log.
     age : tuple of int
-        Changes when the file is written to.
+        Size in bytes and time of modification in nanoseconds.
     """
 
     target: ParseTarget

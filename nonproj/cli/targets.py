@@ -64,7 +64,7 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
     Raises
     ------
     ConfigError, FileError
-        An argument stands for no file, or two files would be written to one.
+        An argument stands for no file, or the output is a file.
     """
     if "-" in options.inputs:
         raise FileError("-", "standard input cannot be one of several files")
@@ -85,7 +85,7 @@ def targets_of(options: argparse.Namespace) -> list[ParseTarget]:
 
 
 def _document_id(name: str) -> str:
-    """Return a name as an identifier of CoNLL-U, which has no blanks and no slashes; others remain different.
+    """Return a name as an identifier of CoNLL-U, without blanks and slashes; different names remain different.
 
     Examples
     --------

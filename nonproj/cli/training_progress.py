@@ -23,7 +23,7 @@ log = logging.getLogger("nonproj")
 def training_progress(options: argparse.Namespace, config: Config, words: int) -> Iterator[Callable[..., Any]]:
     """Show the progress of training inside the context; yields ``progress(iterable, description)``.
 
-    With ``--verbose`` or ``--quiet`` it is the progress of other commands.
+    With ``--verbose`` or ``--quiet`` it is shown as by other commands.
     """
     if options.verbose or options.quiet or options.command != "train":
         yield progress_bar(options)

@@ -106,7 +106,7 @@ def learn(name: str, treebank: list[Sentence]) -> None:
     """Train, save, load and parse with a set of part types and each decoder."""
     small: dict[str, object] = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
     small |= {"training.epochs": 2, "pruner.folds": 0}
-    small |= {"treebank.root": "multi", "decoding.projective": False}  # three sentences say too little
+    small |= {"treebank.root": "multi", "decoding.projective": False}  # three sentences are too few to decide
     for decoder in ("relaxed", "dual"):
         model = train(treebank, Config().with_overrides(small | {"parts": name, "training.decoder": decoder}))
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Components of a model, one a module, and the trainer, which fits them in their order.
+"""Components of a model, one per module, and the trainer, which fits them in their order.
 
 - `base`: the protocol of components: each is fitted, stored, resumed and applied
 - `trainer`: trains a whole model: a loop over the list of components, with a checkpoint after each

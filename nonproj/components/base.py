@@ -132,7 +132,7 @@ class FitContext:
         return found if isinstance(found, kind) else None
 
     def progress(self, items: Any, description: str) -> Any:
-        """Return the items of a long loop, which show its progress."""
+        """Wrap the items of a long loop, to show its progress."""
         return self.run.progress(items, description) if self.run.progress else items
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
@@ -178,16 +178,16 @@ class FitContext:
 class Component(Fitted):
     """A part of a model that is learnt from sentences.
 
-    A component of your own needs only `fit`, which learns, besides the methods of its instances as `Fitted`.  `resume`
-    takes what was learnt from a checkpoint.  If later components learn from what this one predicts, `extend` adds these
-    predictions to the corpus, and `pack` stores them in the checkpoint.
+    A component of your own needs only `fit`, besides the methods of `Fitted`.  `resume` reads the result of `fit` from
+    a checkpoint.  If later components learn from the predictions of this one, `extend` adds these to the corpus, and
+    `pack` stores them in the checkpoint.
 
     Attributes
     ----------
     needs : tuple of str
         The components that come before it.
     kind : class
-        Class of the result of `fit`, if it is another one.
+        Class of the result of `fit`, if it is not this one.
     figures : tuple of str
         The names of the figures that it adds to the training history.
     parallel : bool
@@ -234,7 +234,7 @@ class Vocabulary(Fitted):
         In the order of their numbers.
     encoder : TokenEncoder
     lines : AllowedLabels or None
-        The labels of arcs, where they are scored with the arcs.
+        The labels allowed for arcs, where labels are scored with the arcs.
     places : ndarray of shape (2, n_labels), uint8, or None
         The labels of other words and of roots: see `nonproj.scoring.labels.forbid_misplaced`.
     """
@@ -305,7 +305,7 @@ class TableComponent(Component):
 
 
 def check_order(components: Iterable[type[Component]]) -> None:
-    """Raise ``ValueError`` unless components have different names, and what each needs comes before it."""
+    """Raise ``ValueError`` unless components have different names and come after those that they need."""
     known: set[str] = set()
     for component in components:
         missing = sorted(set(component.needs) - known)
@@ -340,7 +340,7 @@ def assemble(context: FitContext, rounded: bool = True) -> Model:
     vocabulary, templates = context.vocabulary, context.files.templates
     tables = {name: each for name, each in context.fitted.items() if isinstance(each, WeightTable)}
     weights = {name: table.weights for name, table in tables.items()}
-    meta = dict(sorted(context.meta.items()))  # whatever was learnt first: the same training makes the same file
+    meta = dict(sorted(context.meta.items()))  # sorted, so that the same training makes the same file
     if rounded:
         pairs = {name: table.rounded() for name, table in tables.items()}
         weights = {name: table for name, (table, _) in pairs.items()}

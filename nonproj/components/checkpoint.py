@@ -21,7 +21,7 @@ log = logging.getLogger("nonproj")
 
 
 class Checkpoint:
-    """The checkpoint of a training, from which it resumes if the options of the run say so.
+    """The checkpoint of a training run, from which training resumes if the run's ``resume`` is true.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Checkpoint:
             raise ConfigError("resume", f"{self.path} is of other sentences or options; train without --resume")
         done, self._unfinished = saved.meta.get(DONE), saved.component(UNFINISHED)
         names = set(done) if type(done) is dict else set[str]()
-        # One that is fitted while later ones are may be missing before these.
+        # A component that is fitted in parallel with later ones may be missing before these.
         missing = (i for i, each in enumerate(self.components) if each.name not in names and not each.parallel)
         self._done = names & {each.name for each in self.components[: next(missing, len(self.components))]}
 
@@ -104,7 +104,7 @@ class Checkpoint:
 
     @contextlib.contextmanager
     def resuming(self, component: type[Component]) -> Iterator[None]:
-        """Name the file in the `ModelError` about its content, if it has data of a component."""
+        """Add the name of the file to a `ModelError`, if the file has data of a component."""
         try:
             yield
         except ModelError as error:

@@ -1,9 +1,9 @@
 """The confidence of heads, labels and trees: a classifier that learns from a second parser's mistakes.
 
-The second parser, with components of its own, learns from one copy of each sentence, except some blocks, in fewer
-epochs, and parses the blocks.  Strings that occur only in these are unknown to it.  The classifier learns from the
-evidence about each word that it parses (`nonproj.confidence.evidence`), and from whether head and label are right:
-additive models by logistic regression (`nonproj.learning.additive`).
+The second parser, with components of its own, is trained in fewer epochs, on one copy of each sentence outside some
+held-out blocks, and parses these.  Strings that occur only in the blocks are unknown to it.  The classifier learns from
+the evidence about each parsed word (`nonproj.confidence.evidence`), and from whether head and label are right: additive
+models by logistic regression (`nonproj.learning.additive`).
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class HeldOutParses(NamedTuple):
     wrong : int
         Number of heads that are wrong with gold tags.
     limit : float
-        The median cost of the words' other heads.
+        The median cost of giving a word another head.
     """
 
     outcomes: list[GradedSentence]
@@ -139,7 +139,7 @@ class HeldOutParses(NamedTuple):
 
 
 def examine_held_out(corpus: Corpus, out: np.ndarray, context: FitContext) -> HeldOutParses:
-    """Train a second parser on the chosen sentences; return its results on the others, and free all else."""
+    """Train a second parser on the chosen sentences; return its results on the others, and free everything else."""
     sentences = corpus.sentences
     rest, held = ([s for s, own in zip(sentences, out, strict=True) if own == wanted] for wanted in (False, True))
     parser, context = second_parser(corpus.having(sentences=rest, held_out=()), context)
@@ -189,9 +189,9 @@ def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitConte
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
-    """Return vocabularies in which strings that are absent from some sentences are replaced by one that occurs nowhere.
+    """Return vocabularies in which strings that do not occur in some sentences are replaced by placeholders.
 
-    Words with vectors are known without sentences.
+    Words with vectors are kept: they are known without occurring.
     """
     names = [name for name in vocabularies if name != FEAT]
     seen = {name: {number for t in tokens for number in t.atoms[:, j].tolist()} for j, name in enumerate(names)}
@@ -227,7 +227,7 @@ def examine(parser: Parser, sentences: Sequence[Sentence], limit: float) -> list
 
 
 def median_cost(parser: Parser, sentences: Sequence[Sentence]) -> float:
-    """Return the median cost of the words' other heads, beyond which the difference is not computed."""
+    """Return the median cost of giving a word another head: the limit above which differences are not computed."""
     parsed = (parser.run([sentence], until=label) for sentence in sentences[:: -(-len(sentences) // CONFIDENCE.sample)])
     column = FEATURES.index("cost")
     return float(np.median(np.concatenate([evidence(batch, 0, -np.inf).features[:, column] for batch in parsed])))

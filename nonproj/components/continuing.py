@@ -1,7 +1,7 @@
 """Continuing a model on other sentences: what stays, and which options may differ.
 
-Perceptrons start from the model's averaged weights, and average over the steps that follow.  Its strings, labels and
-tags keep their numbers, and new ones are added.  Networks, lemmatizer's weights, segmenter and classifier of confidence
+Perceptrons start from the model's averaged weights, and average over the steps that follow.  Known strings, labels and
+tags keep their numbers, and new ones are added.  Networks, lemmatizer weights, segmenter and confidence classifier
 stay: perceptrons learn with the networks' scores, which are not overconfident on sentences that are new to them.
 """
 

@@ -48,7 +48,7 @@ class ConventionsComponent(Component):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
-        """Return nothing: see `extend`."""
+        """Return an empty result, as only `extend` does anything."""
         return Fitted()
 
     @classmethod
@@ -85,9 +85,9 @@ class ConventionsComponent(Component):
 
 
 def with_whole_trees(corpus: Corpus, context: FitContext) -> tuple[Corpus, FitContext] | None:
-    """Return the sentences that have whole trees, as numbers, and the context of components that learn from them.
+    """Return the numbered corpus of sentences with whole trees, and the context of components that learn from it.
 
-    None with too few of them.
+    None if there are too few.
     """
     own, related = (
         [s for s in each if s.tree is not None and (s.tree[1:] >= 0).all()]
@@ -103,7 +103,7 @@ def with_whole_trees(corpus: Corpus, context: FitContext) -> tuple[Corpus, FitCo
 
 
 def compare_labels(corpus: Corpus, context: FitContext) -> RelatedGain | None:
-    """Return the gain in labels by related treebanks, by whole trees; None if there is nothing to compare."""
+    """Return the gain in labels by related treebanks, on whole trees; None if there is nothing to compare."""
     labelled = any(set(sentence.labels) - {"_"} for sentence in corpus.auxiliary.sentences)
     if not labelled or not context.config.labeler.epochs or len(context.vocabulary.labels) < 2:
         return None
@@ -111,7 +111,7 @@ def compare_labels(corpus: Corpus, context: FitContext) -> RelatedGain | None:
 
 
 def as_learnt(corpus: Corpus, related: Sequence[Sentence], context: FitContext) -> Corpus:
-    """Return the corpus with related treebanks as they are learnt from: without columns that do not help."""
+    """Return the corpus with related treebanks without the columns that do not help."""
     names = TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER
     tags, heads, labels = (record(context.meta, name).get("helps", True) for name in names)
     if not (heads and labels):

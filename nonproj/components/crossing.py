@@ -1,7 +1,7 @@
 """The costs of crossed arcs: a logistic model of which labelled arcs are crossed, learnt from gold trees.
 
-Parsers predict crossing arcs too often where there are few: the best of very many trees is more often one of the many
-in which arcs cross than the gold tree is.  Arcs pay where they are crossed, the more the less likely that is under the
+Parsers predict crossing arcs too often where they are rare, because arcs cross in most of the very many trees among
+which the best one is found.  So crossed arcs have costs, which are higher the less likely the crossing is under the
 model; see `nonproj.scoring.crossing` and `nonproj.dual.crossing`.
 """
 

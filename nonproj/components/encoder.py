@@ -32,7 +32,7 @@ _PACKAGES = ("torch", "tokenizers", "safetensors", "onnxruntime")
 
 
 class EncoderComponent(Component):
-    """The encoder and the layers behind it, which learn from words and gold trees, labels and tags only.
+    """The encoder and the layers on top of it, which learn from words and gold trees, labels and tags only.
 
     Sentences of related treebanks count as much as those of the treebank.
     """
@@ -78,12 +78,12 @@ class EncoderComponent(Component):
 
 
 def encoder_folder(options: EncoderConfig) -> Path | None:
-    """Return the folder of the encoder that is to be fine-tuned, or the model that has it, if there is one.
+    """Return the folder of the encoder to fine-tune, or the file of a model that has one; None if none is named.
 
     Raises
     ------
     ConfigError
-        There is no such encoder, or a package for training is missing: found before anything is learnt.
+        There is no such encoder, or a package for training is missing; raised before anything is learnt.
     ModelError
         The folder is not that of an encoder.
     """
@@ -98,9 +98,9 @@ def encoder_folder(options: EncoderConfig) -> Path | None:
 
 
 def find_folder(name: str) -> Path:
-    """Return the folder of an encoder, given its path, or a name, which is fetched from the Hugging Face hub.
+    """Return the folder of an encoder or the file of a model, given its path or its name on the Hugging Face hub.
 
-    The file of a model is returned, too.
+    An encoder on the hub is downloaded.
     """
     path = Path(name)
     if path.exists():

@@ -17,7 +17,7 @@ class GraphComponent(Component):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
-        """Learn from the sentences with graphs, if these are more than trees; those of a continued model stay."""
+        """Learn from the sentences with graphs, if these differ enough from trees; those of a continued model stay."""
         if context.start:
             return context.start.loaded(GraphModel) or Fitted()
         pairs = with_graphs(corpus.sentences) if context.config.decoding.graphs else []

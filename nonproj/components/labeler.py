@@ -34,9 +34,9 @@ class LabelerComponent(TableComponent):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
-        """Return the gain in labels by related treebanks, by labelers that have not seen a sentence.
+        """Return the gain in labels by related treebanks, by cross-fitting.
 
-        They label gold trees, and learn in half of the epochs.
+        The labelers label gold trees, and learn in half of the epochs.
         """
         numbers, epochs = corpus.numbers, (context.config.labeler.epochs + 1) // 2
         given = np.array([int((gold >= 0).sum()) for gold in numbers.labels[: corpus.n_own]], np.int64)

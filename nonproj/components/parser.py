@@ -77,9 +77,9 @@ class ParserComponent(TableComponent):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
-        """Return the gain in heads by related treebanks, by parsers that have not seen a sentence.
+        """Return the gain in heads by related treebanks, by cross-fitting.
 
-        They score arcs only, without labels and without pruning.
+        The parsers score arcs only, without labels and without pruning.
         """
         numbers, decoding, margin = corpus.numbers, context.decoding, context.config.training.margin
         templates = {name: each for name, each in context.files.templates.items() if name != LABELLED_ARC}

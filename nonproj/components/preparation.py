@@ -181,7 +181,7 @@ def load_features(config: Config, labelled: bool) -> tuple[dict[str, dict[str, A
     Raises
     ------
     ConfigError
-        A template file is missing or wrong, or templates name clusters or vectors, of which there are none.
+        A template file is missing or wrong, or templates name clusters or vectors that are absent.
     DataError, FileError
         As `nonproj.scoring.clusters.Clusters.read`.
     """
@@ -237,7 +237,7 @@ def _check_forms(sentences: Sequence[Sentence]) -> None:
 def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
     """Raise `DataError` if a tag or label of a sentence, which the model will predict, cannot be stored in a model.
 
-    Strings that it only looks up, such as forms, may be anything: the model does without them.  ``known`` are columns
+    Strings that it only looks up, such as forms, may be anything: invalid ones are not stored.  ``known`` are columns
     and strings that were found to be valid; new ones are added.
     """
     for number, row in enumerate(sentence.rows):
@@ -255,7 +255,7 @@ def check_columns(sentence: Sentence, known: set[tuple[int, str]]) -> None:
 
 
 def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Model | None) -> bool:
-    """Return whether trees may have several roots: as configured, or if more sentences have them than by mistake."""
+    """Return whether trees may have several roots: as configured, or if too many sentences have them to be mistakes."""
     if config.treebank.root != "auto" or (start and start.meta.get("multi_root") is True):
         return config.treebank.root != "single"
     count = sum(len(root_words(sentence)) > 1 for sentence in sentences)

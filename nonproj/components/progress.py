@@ -100,7 +100,7 @@ class TrainingProgress(logging.Handler):
             self._stream.flush()
 
     def _seconds_left(self, elapsed: float) -> float:
-        """Return the remaining seconds, assuming the same factor to the expected time as for the completed part."""
+        """Return the remaining seconds, assuming the same ratio to the expected time as in the completed part."""
         total = sum(self._expected.values())
         pace = (self._at + _PRIOR * total) / (self._done + _PRIOR * total)
         return max(total * pace - elapsed, 0.05 * (total - self._done) * pace)

@@ -104,7 +104,7 @@ def gold_part(corpus: Corpus) -> Corpus:
 def new_pruner(context: FitContext) -> Pruner:
     """Return a pruner whose weights are all zero, or those of the continued model.
 
-    AdaGrad's steps begin small then.
+    For the latter, AdaGrad's steps are small from the start.
     """
     table = part_templates(context.files.templates["pruner"], context.vocabulary.encoder.attributes)
     pruner = Pruner(table, context.config.pruner.bits)

@@ -24,7 +24,7 @@ class SegmenterComponent(Component):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
-        """Learn from the sentences' text, if there is any, unless a model is continued that has learnt from more."""
+        """Learn from the sentences' text, if there is any; the segmenter of a continued model stays."""
         config = context.config
         if context.start and (segmenter := context.start.loaded(Segmenter)):
             return segmenter

@@ -2,7 +2,7 @@
 
 A chain of second order scores the tags of neighbouring words by the templates of ``tagger.yaml``; the best sequence is
 found by the Viterbi algorithm, and the averaged perceptron with a margin learns the weights (`nonproj.tagging.tagger`).
-The scores of a network over character n-grams are added.  Lemmas are edit scripts, of which a linear model chooses one
+The scores of a network over character n-grams are added.  Lemmas are made by edit scripts; a linear model chooses one
 for each word with its tag (`nonproj.tagging.lemmatizer`).
 
 The parser learns from gold tags, from those of taggers that have not seen the sentence, or from a copy with each, as
@@ -48,7 +48,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def fit(cls, corpus: Corpus, context: FitContext) -> Fitted:
-        """Learn the columns LEMMA to FEATS, unless all are empty; those that a model lacks are not learnt later."""
+        """Learn the columns LEMMA to FEATS, unless all are empty; a continued model does not learn columns it lacks."""
         config, sentences, auxiliary = context.config, corpus.sentences, corpus.auxiliary
         start = context.start.loaded(Analyzer, context.pieces) if context.start else None
         if start:
@@ -111,7 +111,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain | None:
-        """Return the gain in tags by related treebanks, by taggers that have not seen a sentence, if there are any."""
+        """Return the gain in tags by related treebanks, by jackknifing; None if there is nothing to compare."""
         sentences, others = where(corpus.sentences, ~np.array(lack_tags(corpus.sentences))), corpus.auxiliary.sentences
         folds, seed = min(context.config.tagger.folds, len(sentences)), context.config.seed
         if folds < 2 or not auxiliary_for_tagger(others, sentences, sentences, seed):
@@ -176,7 +176,7 @@ def auxiliary_for_tagger(
 ) -> list[Sentence]:
     """Return random auxiliary sentences for a tagger, with about the number of words that it learns from.
 
-    Empty if they lack a column of the treebank, or if it has many words, whose own tags teach more:
+    Empty if they lack a column of the treebank, or if the treebank is large, so that its own tags teach more:
     see ``research/history.md``.
     """
     words, others = sum(map(len, learnt)), [sentence for sentence in others if is_tagged(sentence)]

@@ -1,7 +1,6 @@
-"""Training of a whole model: a loop over its components, each of which learns from a corpus that earlier ones have
-prepared.
+"""Training of a whole model: a loop over its components, each of which learns from a corpus prepared by earlier ones.
 
-The module of a component has its examples and learner; this one has their order.
+The module of a component has its examples and learner; this one has the order of the components.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The cost of giving a word another head: the best of the trees that differ from a given one in one or two arcs.
 
-A word moves to another candidate head outside its own subtree.  Or it moves to a head inside, and that head takes over
-the word's former head.  The best tree without an arc scores at least as much as the best of these, so the result is an
-upper bound on the difference between the best tree with the arc and the best tree without it.  The lower bound comes
-from the Lagrange multipliers: see `nonproj.dual.exclusion`.
+A word gets another candidate head outside its own subtree, or one inside, which then gets the word's former head.  The
+best tree without an arc scores at least as much as the best of these, so the result is an upper bound on the difference
+between the best tree with the arc and the best tree without it.  The lower bound comes from the Lagrange multipliers:
+see `nonproj.dual.exclusion`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def costs(instance: Instance, heads: np.ndarray, single_root: bool) -> np.ndarra
 def _fill_costs(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, heads: Int32s, single_root: bool, cost: Float64s
 ) -> None:
-    """Write the result to float64[N]."""
+    """Write the costs to ``cost``, float64[N]."""
     n_nodes = heads.shape[0]
     into, touched, of_heads = entering_arcs(arcs, heads), np.zeros(4, np.int64), np.empty(n_nodes)
     tree = into.copy()

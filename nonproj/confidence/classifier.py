@@ -20,9 +20,8 @@ from nonproj.kernels.kernel import kernel
 from nonproj.linear.state import Fitted, Schema
 
 TREE_FEATURES = ("all heads", "weakest head", "words")
-"""The features of a tree: the logarithm of minus the sum of the log-probabilities of the heads
-(that all are correct, if they were independent), the log-odds of the least certain head, the logarithm of the
-number of words."""
+"""The features of a tree: the logarithm of minus the log-probability that all heads are correct, if they were
+independent; the log-odds of the least certain head; the logarithm of the number of words."""
 
 
 class Confidence(NamedTuple):
@@ -160,7 +159,7 @@ _LARGEST = 1e100
 
 
 def with_columns(features: np.ndarray, count: int) -> np.ndarray:
-    """Return the first feature columns; missing ones get the values of certain decisions."""
+    """Return the first ``count`` feature columns; missing ones are filled with `LARGE`, as for certain decisions."""
     missing = np.full((len(features), max(0, count - features.shape[1])), LARGE)
     return np.ascontiguousarray(np.concatenate([features[:, :count], missing], axis=1))
 

@@ -42,9 +42,9 @@ FEATURES = (
 ``marginal`` is the log-odds of the arc under the first-order model.  ``cost`` and ``difference`` are an upper and a
 lower bound on the difference between the best tree with the arc and the best tree without it, under the whole model.
 ``label`` is the difference between the scores of the two best labels.  ``distance`` is the signed logarithm of the
-distance between head and word, 0 for the root; ``words``, ``iterations`` and ``candidates`` are logarithms, too.
-``unknown`` counts the attributes of the word that were not seen in training.  The last four are about other arcs: the
-arc into the head, and the least certain arc from the word.
+distance between head and word, 0 for the root; ``words``, ``iterations``, ``candidates`` and ``modifiers`` are
+logarithms, too.  ``unknown`` counts the attributes of the word that were not seen in training.  The last four are about
+other arcs: the arc into the head, and the least certain arc from the word.
 """
 
 TAG_FEATURES = ("tag", "tag of head")

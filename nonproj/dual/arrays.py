@@ -187,7 +187,7 @@ def decode_scores(  # noqa: PLR0913 (options by name, for users)
         found = found._replace(marginals=_all_marginals(weights, sizes, single_root))
     if labels is not None:
         found = found._replace(labels=_labels_of(found.heads, labels)[:, 1:])
-    found = found._replace(heads=found.heads[:, 1:], proofs=lines)  # so far heads were of all nodes
+    found = found._replace(heads=found.heads[:, 1:], proofs=lines)  # without the root
     if many:
         return found
     heads, scores, bounds, certified, status, *others = found
@@ -261,7 +261,7 @@ def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, man
 
 
 def _status(certified: Bools) -> np.ndarray:
-    """Return the names of the statuses."""
+    """Return the status of each sentence, ``"optimal"`` or ``"limit"``."""
     return np.where(certified, "optimal", "limit")
 
 
@@ -337,7 +337,7 @@ def _decode(
     k: int,
     proofs: list[str] | None,
 ) -> list[Decoded]:
-    """Return the k best trees of one sentence, by its number and whether there are many; add their proof."""
+    """Return the k best trees of sentence ``number``, one of a batch if ``many``; add their proof to ``proofs``."""
     (arc_scores, cubes, costs), batch = arrays, f"{number}, " if many else ""
     space = arc_space_from_mask(_check_arcs(arc_scores, batch))
     parts = part_space(space, tuple(PART_TYPES[name] for name in ("arc", *cubes)))

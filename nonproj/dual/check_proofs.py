@@ -118,7 +118,7 @@ def require_fields(value: Any, fields: dict[str, tuple[type, ...]]) -> None:
 
 
 def require_numbers(numbers: list[Any], end: int, what: str) -> None:
-    """Raise `Refused` unless these are integers from 0 on below an end."""
+    """Raise `Refused` unless these are integers from 0 to below ``end``."""
     require(all(type(number) is int and 0 <= number < end for number in numbers), f"{what} is unknown")
 
 
@@ -126,7 +126,7 @@ def require_numbers(numbers: list[Any], end: int, what: str) -> None:
 
 
 class Units:
-    """Numbers as integers, in units of 2 to the power of ``-bits``, which is fine enough for all that are given."""
+    """Conversion of numbers to integers, in units of ``2 ** -bits``, the largest in which all given ones are exact."""
 
     def __init__(self, numbers: Iterable[Any]):
         self.bits = max((ratio(number)[1].bit_length() - 1 for number in numbers), default=0)
@@ -238,12 +238,12 @@ class Problem:
         return total
 
     def value(self, heads: Heads) -> int:
-        """Return the score of a tree, minus what it pays for arcs that cross."""
+        """Return the score of a tree, minus the costs of its crossed arcs."""
         crossed = {arc for pair in crossings(arcs_of(heads)) for arc in pair}
         return self.score(heads) - sum(self.costs[arc] for arc in crossed)
 
     def is_tree(self, heads: Heads) -> bool:
-        """Return whether heads are a tree of the kind that is asked for, over the candidates."""
+        """Return whether heads are a tree of the requested kind over the candidates."""
         arcs = arcs_of(heads)
         wrong = (self.single_root and heads.count(0) != 1) or (self.projective and any(crossings(arcs)))
         known = len(heads) == self.size - 1 and self.place.keys() >= {*arcs}
@@ -269,9 +269,9 @@ def crossings(arcs: Iterable[Arc]) -> Iterator[tuple[Arc, Arc]]:
 
 
 def bounds_with(problem: Problem, kept: frozenset[Arc], kind: Kind, shares: Shares, arcs: list[Arc]) -> Iterator[int]:
-    """Yield a bound on the values of all trees with one of some arcs, for each of these arcs, unless there is no tree.
+    """Yield, for each of some arcs, a bound on the values of all trees with this arc, unless there are none.
 
-    The automata of both its ends must take the arc, and all others are as free as without it.
+    The automata of both its ends must take the arc; all others are unconstrained.
     """
     only = only_arcs(kept)
     free = [best_path(problem, h, kept, only, shares) for h in range(problem.size)]
@@ -312,7 +312,7 @@ def best_side(
 ) -> int:
     """Return the score of the best path on one side, by Viterbi.
 
-    The head of h is none of its modifiers; words that have no other head are modifiers.
+    The head of h cannot be its modifier; words that have no other head must be.
     """
     arcs, triples, pairs = problem.sides[h][side], "trisibling" in problem.higher, problem.higher - {"grandparent"}
     taken = [k for k, arc in enumerate(arcs, 1) if arc in kept and not (above and arc[1] == above[0])]
@@ -360,7 +360,7 @@ def best_arborescence(size: int, scores: dict[Arc, int], single_root: bool) -> i
 
 
 def cycles_of(head: dict[int, int]) -> list[tuple[int, ...]]:
-    """Return the cycles, each a tuple of its nodes, in which each node but the root, 0, has one head."""
+    """Return the cycles, each a tuple of nodes, of a graph in which each node but the root, 0, has one head."""
     cycles, walked = list[tuple[int, ...]](), {0: 0}
     for start in head:
         path, node = [], start
@@ -376,11 +376,11 @@ def cycles_of(head: dict[int, int]) -> list[tuple[int, ...]]:
 def best_projective(size: int, scores: dict[Arc, int], single_root: bool) -> int | None:
     """Return the score of the best projective tree (Eisner 1996); None if there is none.
 
-    Closed trees are the best over the words from their root to an end; in opened ones the end depends on the root and
-    has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has the closed
-    ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the same with sides
-    exchanged, ``opened`` the opened ones from i to its right and to its left.  Arcs that are absent cost more than any
-    tree without them.
+    Complete spans are the best trees over the words from their root to an end; in incomplete ones the end depends on
+    the root and has no modifiers beyond.  Their scores are in lists, from the narrowest to the widest: ``right[i]`` has
+    the complete ones from i to its right, ``into[i]`` those from words on its right to i, ``left`` and ``back`` the
+    same with sides exchanged, ``opened`` the incomplete ones from i to its right and to its left.  Arcs that are absent
+    cost more than any tree without them.
     """
     require(size <= MAX_PROJECTIVE + 1, f"projective trees of {size - 1} words; at most {MAX_PROJECTIVE} are checked")
     fee, first = fee_of(size, scores), int(single_root)
@@ -421,17 +421,17 @@ def highest_bound(
 ) -> int | None:
     """Return a bound on the values of all trees that are not listed; None if there are no others.
 
-    First come the trees with an excluded arc; the search is about the others.
-    ``search`` is a list of steps, each for one set of trees, from all of them on: ``[h, m]`` divides the set into the
+    Trees with an excluded arc are bounded first; the search covers the others.
+    ``search`` is a list of steps, each for one set of trees, the first for all: ``[h, m]`` divides the set into the
     trees with this arc and those without it, ``"crossing"`` into those whose arcs cross and those whose do not,
     ``["crossed", h, m]`` into those in which this arc is crossed, those in which it is not, and those without it, and a
-    number bounds it, by the shares of this number.  The steps for the first part come before those for the second.
+    number bounds it, by the shares with this number.  The steps for the first part come before those for the second.
     ``{"without": arcs, "shares": number}`` bounds the trees with one of these arcs, given by their numbers, and leaves
     those without any.
     """
     require_numbers(excluded, len(problem.arcs), "an excluded arc")
     bounds = [bound_of_excluded(problem, excluded)] if excluded else []
-    # Each set of trees has the arcs that it lost when it was divided off, before those of the set that was divided.
+    # Each set of trees has a chain of lost arcs: those lost at its own division, then those of the divided set.
     start = [problem.arcs[i] for i in excluded], None
     waiting: list[tuple[Any, Kind]] = [(start, Kind(problem.projective))]
     for step in search:
@@ -545,7 +545,7 @@ def shown(text: Any) -> str:
 
 
 def check_line(line: str) -> tuple[list[list[int]], Verdict]:
-    """Return the trees of a line and what it proves; raise `Refused` if anything is wrong with it."""
+    """Return the trees of a line and the verdict on it; raise `Refused` if anything is wrong with it."""
     try:
         require(line.isascii(), "it has a character that is not ASCII")
         record = json.loads(line, object_pairs_hook=without_duplicates, parse_constant=ratio)
@@ -560,7 +560,7 @@ def check_line(line: str) -> tuple[list[list[int]], Verdict]:
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; raise `Refused` if it repeats a key, because readers then differ."""
+    """Return an object of JSON; raise `Refused` if it repeats a key, which JSON readers treat differently."""
     found = dict(pairs)
     require(len(found) == len(pairs), f"a key stands twice among {', '.join(found)}")
     return found
@@ -606,7 +606,7 @@ def parsed_trees(name: str) -> Iterator[tuple[list[int | None], str]]:
 
 
 def compare(trees: list[list[int]], words: str | None, parsed: Iterator[tuple[list[int | None], str]]) -> int:
-    """Raise `Refused` unless the next trees of a CoNLL file are these, of the same words; count heads that it lacks."""
+    """Return the number of heads that a CoNLL file lacks; raise `Refused` unless its next words and trees are these."""
     lacking = 0
     for heads in trees:
         theirs, digest = next(parsed, ([], ""))
@@ -619,7 +619,7 @@ def compare(trees: list[list[int]], words: str | None, parsed: Iterator[tuple[li
 
 
 def checked(options: argparse.Namespace) -> Iterator[tuple[str, Verdict | str, int]]:
-    """Yield the place of each proof, what it proves or why it is refused, and the number of heads that PARSED lacks."""
+    """Yield the place of each proof, its verdict or why it is refused, and the number of heads that PARSED lacks."""
     parsed, model = parsed_trees(options.parsed) if options.parsed else iter(()), None
     if options.model:
         with open(options.model, "rb") as stream:

@@ -1,7 +1,7 @@
 """The course of dual decomposition on one sentence: at each iteration the bound, the tree, and the disputed arcs.
 
-The compiled loop keeps none of this, so that it is fast.  It is deterministic, and its multipliers after k iterations
-are those with which a run of at most k iterations ends; so each iteration is reached by a run of its own.
+The compiled loop records none of this, because that would be slow.  But it is deterministic: its multipliers after k
+iterations are those at the end of a run limited to k iterations, so each iteration is reached by a run of its own.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _run(problem: PartsProblem, options: DualOptions, most: int) -> tuple[int, F
 
 
 def _iteration(problem: PartsProblem, options: DualOptions, before: int) -> Iteration:
-    """Return the iteration after some others."""
+    """Return the iteration that follows ``before`` others."""
     (arcs, starts, scores), heads = problem.instance, np.zeros(problem.n_nodes, np.int32)
     split = SplitScores(*_run(problem, options, before)[1].reshape(3, -1))
     find = best_projective_tree if options.projective else best_arborescence

@@ -1,8 +1,8 @@
 """Costs of crossed arcs: a tree pays for each of its arcs that another one crosses.
 
-An arc is *crossed* by another one if one end of that is between its own ends, and the other end is not: drawn above the
-words, the two share a point that is not an end of both.  Arcs from the root count.  A tree is non-projective if and
-only if one of its arcs is crossed.
+An arc is *crossed* by another one if one end of the other is between its own ends, and the other end is outside them:
+drawn above the words, the two intersect.  Arcs from the root count.  A tree is non-projective if and only if one of its
+arcs is crossed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CrossingCosts:
         return self._crossed_among(np.flatnonzero(tree[self.modifier] == self.head))
 
     def _crossed_among(self, arcs: Int64s) -> Int64s:
-        """Return those of the arcs that another of them crosses."""
+        """Return the arcs that another of them crosses."""
         return arcs[crossed(self.head[arcs], self.modifier[arcs])]
 
     def payments(self, tree: Int32s) -> list[float]:
@@ -98,7 +98,7 @@ class CrossingCosts:
         return self._crossed_among(np.flatnonzero(keep)[count[self.modifier[keep]] == 1])
 
     def least(self, keep: Bools, crossed: Sequence[int]) -> float:
-        """Return the least payment of trees over some arcs in which the given arcs, or any, are crossed.
+        """Return the least payment of trees over the kept arcs in which ``crossed`` arcs, or else any, are crossed.
 
         Infinity if there is no such tree.
         """
@@ -112,7 +112,7 @@ class CrossingCosts:
         return math.fsum([*self.costs[arcs].tolist(), max(alone, default=0.0)])
 
     def cheapest_crossers(self, keep: Bools) -> Float64s:
-        """Return the cost of the cheapest of some arcs that crosses each arc, float64[A]; infinity if none does."""
+        """Return, for each arc, the cost of the cheapest arc in ``keep`` that crosses it, float64[A]; else infinity."""
         size = int(self.right.max(initial=0)) + 1
         least = np.full((size, size), np.inf)  # cost of the cheapest arc between two nodes
         np.minimum.at(least, (self.left[keep], self.right[keep]), self.costs[keep])
@@ -124,7 +124,7 @@ class CrossingCosts:
         )
 
     def over(self, arcs: ArcSpace) -> CrossingCosts:
-        """Return the costs of some of the arcs."""
+        """Return the costs restricted to ``arcs``, a subset of the arcs."""
         size = len(arcs.start)
         order = self.modifier.astype(np.int64) * size + self.head
         places = np.searchsorted(order, arcs.modifier.astype(np.int64) * size + arcs.head)
@@ -134,7 +134,7 @@ class CrossingCosts:
 def _cheapest_to_left(least: Float64s) -> Float64s:
     """Return the lowest entry between a node before i and one between i and j, for i < j, float64[N, N]."""
     found = np.full(least.shape, np.inf)
-    before = np.minimum.accumulate(least, axis=1)[:, :-1].T  # of any node up to i, and node
+    before = np.minimum.accumulate(least, axis=1)[:, :-1].T  # [i, k]: of a node up to i and node k
     found[1:] = np.where(np.arange(1, len(least))[:, None] < np.arange(len(least)), before, np.inf)
     found[:, 1:] = np.minimum.accumulate(found, axis=1)[:, :-1]
     return found

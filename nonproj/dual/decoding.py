@@ -80,7 +80,7 @@ def decode_trusted(
     crossing: CrossingCosts | None = None,
     record: bool = False,
 ) -> SearchResult:
-    """Return the k best trees without validation: scores are finite, options checked, and no arc is left out.
+    """Return the k best trees without validation: scores must be finite and options valid; no arc is left out.
 
     ``crossing`` and ``record`` are as for `nonproj.dual.search.search`.
     """
@@ -99,7 +99,7 @@ def with_costs(
     crossing: CrossingCosts,
     record: bool = False,
 ) -> SearchResult:
-    """Find the k best trees by their scores minus what they pay, given those by their scores alone.
+    """Find the k best trees by their scores minus the costs of crossed arcs, given the best by their scores alone.
 
     Costs are not negative, so a certified best tree that pays nothing remains the best.
     """
@@ -187,8 +187,8 @@ def branch_and_bound(
 
     Notes
     -----
-    Land and Doig (1960), "An automatic method of solving discrete programming problems".  Splitting ends: each
-    child has fewer arcs, and where each word has but one head the tree is read off.
+    Land and Doig (1960), "An automatic method of solving discrete programming problems".  Splitting terminates: each
+    child has fewer arcs, and where each word has only one head left, the tree is read off.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def k_best(
     k : int
         1 or more.
     options : DualOptions
-        For all trees; smaller sets of trees have ``search.node_iterations``.
+        For the root node; other nodes have ``search.node_iterations``.
     search : SearchOptions
         ``work_per_word`` is for each of the k trees.
     costs : array-like of shape (A,), float64, optional
@@ -229,8 +229,8 @@ def k_best(
     -------
     list of Decoded
         Best first, fewer than ``k`` if there are no more.  A score is that of the tree less its costs.  The bound of
-        the i-th is above all trees but the ``i - 1`` before it; where that is its own score it is certified.
-        ``agreed`` is as certified.  ``iterations`` and ``nodes`` (sets that were bounded) count from the beginning.
+        the i-th holds for all trees but the ``i - 1`` before it; where that is its own score it is certified.
+        If ``k > 1``, ``agreed`` equals ``certified``.  ``iterations`` and ``nodes`` count from the beginning.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Divisions of a node of `nonproj.dual.search` into parts with all of its trees."""
+"""Divisions of a node of `nonproj.dual.search` into parts that together have all of its trees."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def part_of(task: SearchTask, node: Node, keep: Bools, bound: float, branch: Bra
 
 
 def most_disputed(task: SearchTask, node: Node) -> int | None:
-    """Return the arc that was disputed most, of those that are not the only ones into a word; None if there is none."""
+    """Return the most disputed arc into a word that has several; None if there is none."""
     modifier = task.problem.modifier
     several = np.bincount(modifier[node.keep], minlength=task.problem.n_nodes) > 1
     undecided = np.flatnonzero(node.keep & several[modifier])
@@ -58,7 +58,7 @@ def most_disputed(task: SearchTask, node: Node) -> int | None:
 
 
 def only_tree(task: SearchTask, node: Node) -> Int32s | None:
-    """Return the tree over arcs of which none shares its modifier with another; None if they are no tree."""
+    """Return the tree of a node with at most one arc into each word; None if its arcs are not a tree."""
     problem, options = task.problem, task.options_of(node)
     arcs, tree = subset(problem.instance.arcs, node.keep), np.zeros(problem.n_nodes, np.int32)
     find = best_projective_tree if options.projective else best_arborescence
@@ -85,7 +85,7 @@ def partition(task: SearchTask, node: Node) -> list[Node]:
     problem, keep, best, parts = task.problem, node.keep, node.best, list[Node]()
     assert best is not None
     bounds = problem.exclusion_bounds(node.copies, task.options_of(node), best, keep)
-    # What is bounded most tightly comes first, so that the other parts, which will be decoded, are small.
+    # The lowest bounds come first, so that the later parts, which will be decoded, are small.
     branch = node.branch
     for m in (np.argsort(bounds[1:], kind="stable") + 1).tolist():
         into = problem.modifier == m

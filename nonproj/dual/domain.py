@@ -3,8 +3,8 @@
 `nonproj.trees.domain` says which scores forbid an arc.  Other arcs may still be so low that no best tree has them, and
 these are left out, so that they do not count for the scale.  An arc is left out if a tree with it scores less than a
 known tree, even if all other words have their best heads and all other parts their highest scores.  Scores of arcs are
-then relative to the best arc into each word: a tree has one arc into each, so a constant on all of them ranks nothing,
-and neither the tolerance nor the digits of a bound may depend on it.  It is added back to scores and bounds.
+then relative to the best arc into each word: a tree has one arc into each, so a constant on all of them does not change
+the ranking, and must not affect the tolerance or the digits of a bound.  It is added back to scores and bounds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOW_ARCS = 100.0
-"""Arcs are left out only if some are below the best arc by this many times the largest score of another part."""
+"""Arcs are left out only if one is below the best by more than this, in units of the largest other part's score."""
 
 
 def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
@@ -77,7 +77,7 @@ class NormalisedScores(NamedTuple):
 
 @kernel
 def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64s, float, float, float]:
-    """Return scores of parts with those of arcs relative to the best arc into each word, and the scores before.
+    """Return scores of parts with those of arcs relative to the best arc into each word, and the best arcs' scores.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def relative_scores(arcs: ArcSpace, scores: Float64s) -> tuple[Float64s, Float64
 
 
 def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> NormalisedScores:
-    """Return a problem whose scores are finite and whose options are checked, without leaving out any arc.
+    """Return the normalised problem of finite scores and valid options, without leaving out any arc.
 
     It starts from multipliers at which automata tend to take the best arc into each word, and no other.
     """

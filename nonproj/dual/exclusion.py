@@ -1,4 +1,4 @@
-"""Bounds of the trees without an arc, or with one, at given multipliers: the tree and the automata that see the arc."""
+"""Bounds on the trees without an arc, or with one, at given multipliers, from the tree and the automata of the arc."""
 
 from __future__ import annotations
 

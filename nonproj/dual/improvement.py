@@ -13,7 +13,7 @@ NO_ARC = np.int64(-1)
 """Placeholder for the arc into a word that has been taken out of the tree."""
 
 ARC_WORK = 4
-"""Work of looking at an arc, in the time of Viterbi transitions."""
+"""Work of evaluating an arc, in Viterbi transitions."""
 
 
 @kernel
@@ -22,12 +22,12 @@ def improve_tree(
 ) -> int:
     """Move words while a move gains more than ``least`` and work is left; return the work.
 
-    Moves are in circles unless ``least`` is at least the rounding error of a gain.  With a single root, the word below
-    the root stays there.
+    Moves may cycle unless ``least`` is at least the rounding error of a gain.  With a single root, the word below the
+    root stays there.
     """
     entering = entering_arcs(arcs, heads)
     count, word, since = 0, 1, 0
-    while since < heads.shape[0] - 1 and count <= budget:  # words that have not moved
+    while since < heads.shape[0] - 1 and count <= budget:  # since: words in a row that did not move
         before = entering[word]
         count += _move_word(arcs, starts, scores, single_root, least, entering, heads, word)
         since = since + 1 if entering[word] == before else 0

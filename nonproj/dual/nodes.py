@@ -19,7 +19,7 @@ CROSSINGS = "crossing"
 """The division of trees into those whose arcs cross and those whose do not."""
 
 
-_ARC_BYTES = 33  # of an arc in a node
+_ARC_BYTES = 33  # memory of an arc in a node
 
 
 class CrossedArc(NamedTuple):
@@ -40,9 +40,9 @@ class Branch:
         The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of kept arcs
         are set.
     division : int, CrossedArc, str, ndarray or None
-        The number of the arc that only the trees of the first part have, or how the trees were divided by crossed arcs;
-        the numbers of arcs that those of the only part lack, because the copies bound trees with them; None if it
-        ended.
+        The number of the arc that only the trees of the first part have; the kind of division by crossed arcs; the
+        numbers of the arcs that the trees of the only part lack, because the copies bound trees with them; None if the
+        set ended at its bound.
     parts : tuple of Branch
     """
 
@@ -52,7 +52,7 @@ class Branch:
     parts: tuple[Branch, ...] = ()
 
     def set_copies(self, copies: Float64s) -> None:
-        """Keep the copies with the lowest bound, which hold unless the set is divided."""
+        """Store the copies with the lowest bound, by which the set is bounded unless it is divided."""
         self.copies = copies
 
     def divide(self, division: int | CrossedArc | str, *keeps: Bools) -> tuple[Branch, ...]:
@@ -81,8 +81,8 @@ class Node:
     bound : float
         Bound on the scores of the trees.
     copies, disputes : ndarray
-        See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.  Disputes have
-        weights where bounds of the trees without each arc are known.
+        See `nonproj.dual.problem.NodeResult`; those of the parent until the node is bounded itself.  Disputes are
+        weighted where bounds on the trees without each arc are known.
     kind : int
         Kind of trees that count: `ALL`, `CROSSING` or `PROJECTIVE`.
     iterations : int
@@ -128,7 +128,7 @@ class OpenNodes:
     Parameters
     ----------
     size : int
-        Bytes of the nodes in the heap.
+        Maximum memory of the nodes in the heap, in bytes.
     n_arcs : int
     """
 
@@ -150,7 +150,7 @@ class OpenNodes:
             self.stack.append(node)
 
     def fathom(self, bound: float) -> None:
-        """Keep the bound of trees that are not searched any more."""
+        """Record a bound on trees that are no longer searched."""
         self.fathomed = max(self.fathomed, bound)
 
     def pop(self) -> Node:
@@ -188,7 +188,7 @@ class RankedTree(NamedTuple):
 
 
 def in_order(trees: list[Decoded]) -> list[Decoded]:
-    """Return trees, each with a bound on all others, best first, each with a bound for its rank.
+    """Return trees best first; each bound is raised to that of any tree behind it, if this is higher.
 
     One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
     """
@@ -198,7 +198,7 @@ def in_order(trees: list[Decoded]) -> list[Decoded]:
 
 
 class KnownTrees:
-    """The known trees by their values: those that are ranked, and those that may be."""
+    """The known trees by their values, ranked or not yet ranked."""
 
     def __init__(self, k: int):
         self.k = k

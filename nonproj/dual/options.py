@@ -38,7 +38,7 @@ class DualOptions(NamedTuple):
     single_root : bool
         Whether exactly one word is headed by the root.
     projective : bool
-        Look for projective trees, by Eisner's algorithm (section 7.7).
+        Whether to find projective trees, by Eisner's algorithm (section 7.7).
     tolerance : float
         A gap of at most ``tolerance * (scale + |score|)`` counts as none.
     rule : int
@@ -57,7 +57,7 @@ class DualOptions(NamedTuple):
     scale: float = 1.0
 
     def closes(self, bound: float, score: float) -> bool:
-        """Return whether nothing under a bound is better than a score, by more than the tolerance."""
+        """Return whether the gap between a bound and a score is within the tolerance."""
         return score > -np.inf and bound - score <= self.gap_at(score)
 
     def gap_at(self, score: float) -> float:
@@ -110,7 +110,7 @@ def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool =
 
 
 def check_options(options: DualOptions) -> DualOptions:
-    """Return the options with the types that kernels want, or name the one that is out of its range."""
+    """Return the options with the types that kernels expect; raise ``ValueError`` if one is out of its range."""
     options = DualOptions(
         max_iterations=check_integer(options.max_iterations, "max_iterations", 1),
         beta=float(options.beta),
@@ -132,7 +132,7 @@ def check_options(options: DualOptions) -> DualOptions:
 
 
 def check_search(search: SearchOptions) -> SearchOptions:
-    """Return the limits with the types that kernels want, or name the one that is out of its range."""
+    """Return the limits with the types that kernels expect; raise ``ValueError`` if one is out of its range."""
     return SearchOptions(
         work_per_word=check_integer(search.work_per_word, "work_per_word", 0, MAX_WORK),
         node_iterations=check_integer(search.node_iterations, "node_iterations", 1),

@@ -49,7 +49,7 @@ class OwnScores(NamedTuple):
     bound : float
         Upper bound on a tree's sum of scores of parts other than arcs.
     initial_multipliers : ndarray of shape (N,), float64
-        Sum of the first multipliers in the scores of arcs that automata see: see `first_copies`.
+        Constant of each word in the automata's scores of arcs: the parameter ``moved`` of `first_copies`.
     """
 
     part_scores: np.ndarray
@@ -94,7 +94,7 @@ class Restriction(NamedTuple):
     forced : ndarray of int64
         Its arcs that are the only ones into a word.
     bonus : float
-        Moved from the tree's copy of these to that of the head's automaton, which then chooses them.
+        Amount moved from the tree's copy of the forced arcs to that of their heads' automata, which then choose them.
     """
 
     instance: Instance
@@ -119,7 +119,7 @@ class Problem(ABC):
     head, modifier : ndarray of shape (A,), int32
         The words of each arc.
     n_nodes, size : int
-        Words and the root, each of which has an automaton, and all parts.
+        Number of nodes, each of which has an automaton, and of parts (with tables, of their scores).
     own : OwnScores or None
         Scores before they were made relative, if they were.
     of_second_order : bool
@@ -215,14 +215,14 @@ class Problem(ABC):
 
 
 def _force(copies: Float64s, part: Restriction, n_arcs: int) -> None:
-    """Give forced arcs so high a score in their heads' automata that they are chosen; the sums of copies stay."""
+    """Raise the copies of forced arcs in their heads' automata, so that they are chosen; the sum of copies is kept."""
     arc = part.forced
     total = copies[arc] + copies[n_arcs + arc] + copies[2 * n_arcs + arc]
     copies[arc], copies[n_arcs + arc], copies[2 * n_arcs + arc] = total - part.bonus, part.bonus, 0.0
 
 
 def bonus_of(parts: PartSpace, scores: Float64s, scale: float) -> float:
-    """Return an upper bound on the change of a score by one more modifier, its arc included."""
+    """Return an upper bound on the change of a score due to one more modifier, its arc included."""
     bonus = scale
     for part_type, begin, end in zip(parts.types, parts.offsets, parts.offsets[1:], strict=False):
         own = scores[begin:end]
@@ -256,7 +256,7 @@ class PartsProblem(Problem):
 
 
 class ArcsProblem(PartsProblem):
-    """Trees of arcs alone, whose best one the arborescence finds by itself."""
+    """Trees over arcs alone, the best of which is found directly, without multipliers."""
 
     def bound(self, options: DualOptions, budget: int, trace: Trace = NO_TRACE) -> NodeResult:
         """Return the best tree."""

@@ -14,8 +14,8 @@ A proof is a dictionary of JSON values:
                 ``"nothing"`` if there are none
 ``candidates``  for each word its candidate heads, ascending; 0 is the root
 ``scores``      of the parts, by type: arcs by modifier and head, others in the order of `nonproj.parts`
-``trees``       best first: ``heads``, ``score`` (minus costs), and ``within``, the most by which another tree can
-be better, null without a certificate
+``trees``       best first: ``heads``, ``score`` (minus costs), and ``within``, the most by which another tree can be
+                better, null without a certificate
 ``excluded``    numbers of the arcs that the search left out: with one of them, no tree scores as much as those listed
 ``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
                 their modifiers; null for zeros

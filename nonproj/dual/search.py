@@ -39,17 +39,17 @@ from nonproj.trees.checks import check_status
 from nonproj.types import Decoded, Float64s, Int32s
 
 OPEN_BYTES = 2**28
-"""Memory of the open nodes from which on the search is depth-first."""
+"""Maximum memory of the open nodes, in bytes, beyond which the search is depth-first."""
 
 NODE_WORK, PART_WORK = 100_000, 2
-"""Work of setting up a node, and for each part, in the time of Viterbi transitions."""
+"""Work of setting up a node, and for each part, in Viterbi transitions."""
 
 FALLING, NARROWED = 0.5, 0.7
-"""A node is bounded again if its bound fell by more than this share of what is left of its gap, or if not more than
-this share of its arcs is left."""
+"""A node is bounded again if its bound fell by more than this share of what is left of its gap, or if less than this
+share of its arcs is left."""
 
 LEAST_LOSS = 0.005
-"""Share of the gap by which every disputed arc counts where a node is split."""
+"""Minimum weight of a dispute where a node is split, as a share of the gap."""
 
 
 class SearchResult(list[Decoded]):
@@ -58,14 +58,14 @@ class SearchResult(list[Decoded]):
     Attributes
     ----------
     problem : Problem
-    copies : ndarray of shape (V,), float64
+    copies : ndarray of shape (3 A,), float64
         Copies of the problem's own scores where the first bound was lowest.
     first : NodeResult or None
-        The first bound and its tree, from which `with_costs` continues.
+        The first bound and its tree, from which `nonproj.dual.decoding.with_costs` continues.
     branch : Branch or None
         Record of how the trees were divided and bounded, if any; see `nonproj.dual.proofs`.
     crossing : CrossingCosts or None
-        Costs that trees paid.
+        Costs of crossed arcs.
     """
 
     def __init__(
@@ -146,9 +146,9 @@ def search(
 
 
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
-    """Return the best trees that a search has found, led by a known one if it reached its limit before it found that.
+    """Return the trees of a search, led by a known better one if the search reached its limit without finding it.
 
-    Both are under the bound of the first; the one that is displaced remains only if there are several.
+    The bound of the first tree holds for the known one, too; the number of trees stays the same.
     """
     first, own = found[0], found.problem.own
     constant = own.constant if own is not None else 0.0
@@ -172,9 +172,9 @@ class _Search:
         self.improved = set[bytes]()  # trees at either end of a local search
 
     def run(self, first: NodeResult, branch: Branch | None) -> list[Decoded]:
-        """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the whole problem's.
+        """Search until the trees are found, no node is open, or the limit is hit; ``first`` is the root node's result.
 
-        Its divisions and bounds are recorded in ``branch``, if there is one.
+        Divisions and bounds are recorded in ``branch``, if there is one.
         """
         task, known = self.task, self.known
         self.agreed = first.descent.outcome == AGREED
@@ -206,7 +206,7 @@ class _Search:
         return task.problem.as_decoded(ranked.tree, certificate, ranked.effort, task.payment(ranked.tree))
 
     def push(self, *nodes: Node) -> None:
-        """Keep nodes open in which something can be among the best."""
+        """Open the nodes that may have one of the k best trees, and fathom the others."""
         for node in nodes:
             if node.paid == np.inf or self.task.options.closes(node.highest, self.known.threshold()):
                 self.open.fathom(node.highest)
@@ -282,7 +282,7 @@ class _Search:
         gap = node.highest - threshold
         if included is not None and gap < np.inf:
             node = self.leave_out(node, included.bounds, threshold)
-            # What counts is what both halves of a split lose, and that without the arc mostly loses less.
+            # A split is as good as the loss of its weaker half, which is mostly the one without the arc.
             lost = np.minimum(bounded.descent.bound - included.without, gap)
             node = replace(node, disputes=node.disputes * (lost + LEAST_LOSS * gap))
         fewer = np.count_nonzero(node.keep) < NARROWED * np.count_nonzero(keep)

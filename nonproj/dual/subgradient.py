@@ -1,7 +1,7 @@
 """The subgradient method over the subproblems of `nonproj.dual.subproblems`; compiled.
 
-Koo et al. (2010), figures 1 and 2: an arborescence y and, for each word, a head automaton z are decoded apart, and the
-multipliers of the arcs in dispute move until they agree.  Each dual value bounds the score of any tree, and each y is a
+Koo et al. (2010), figures 1 and 2: an arborescence y and, for each word, a head automaton z are decoded separately, and
+multipliers of arcs in dispute change until they agree.  Each dual value bounds the score of any tree, and each y is a
 tree.  Automata are lazy (section 7.4): only those whose multipliers moved are decoded again.
 
 `nonproj.dual.problem` runs the loop over the whole of a problem and over restrictions of it.
@@ -36,8 +36,8 @@ AGREED, CLOSED, STOPPED = 0, 1, 2
 """Outcomes of the method: the subproblems agree, the gap is closed, or neither."""
 
 WORD_WORK, ARC_WORK, CONTRACTION_WORK, SPAN_WORK, SPLIT_WORK = 200, 12, 8, 8, 1
-"""Work of an iteration outside the automata: for each node, each arc, each of these that contraction looks at and, in
-Eisner's algorithm, each pair of nodes, and of a node and an arc."""
+"""Work of an iteration outside the automata: per node, per arc, per arc examined by contraction and, in Eisner's
+algorithm, per pair of nodes, and per pair of a node and an arc."""
 
 
 class Trace(NamedTuple):
@@ -70,7 +70,7 @@ class Descent(NamedTuple):
     lowest : ndarray of shape (3 A,) or (0,), float64
         The copies at the lowest bound; not recorded if empty.
     disputes : ndarray of shape (A,) or (0,), int64
-        Disagreements on each arc; not recorded if empty.
+        Number of disagreements on each arc; not recorded if empty.
     incumbent : float
         Score of a known tree; the method ends when the bound is not above it.
     budget : int
@@ -173,7 +173,7 @@ def _iterate(
     """Run the subgradient method; half of the tolerance is left for rounding."""
     n_arcs = arcs.head.shape[0]
     work, copies, lowest = new_work(arcs, starts), descent.copies, descent.lowest
-    # Arrays are taken out of their tuples once: each time costs a count of references.
+    # Arrays are read from their tuples once: each access costs a reference count.
     tree, y, moved, values = work.tree, work.y, work.moved, work.values
     automaton, choice, split, costs = work.automaton, work.choice, as_split(copies, n_arcs), count_work(arcs, starts)
     decoded, spent = 0, 0
@@ -212,7 +212,7 @@ def _iterate(
             trace.dual[k], trace.primal[k], trace.step[k], trace.decoded[k] = dual, primal, 0.0, decoded_now
         norm = _count_disputes(starts, y, choice, descent.disputes)
         if norm == 0:
-            copy(tree, best)  # it may tie with an earlier one; what agreed is what is returned
+            copy(tree, best)  # it may tie with an earlier one; the agreed one is returned
             return AGREED, k + 1, primal, bound, decoded, spent
         if score > -np.inf and bound - score <= 0.5 * options.tolerance * (options.scale + abs(score)):
             left -= 1

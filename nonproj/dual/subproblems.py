@@ -20,7 +20,7 @@ class Instance(NamedTuple):
     ----------
     arcs : ArcSpace
     starts : PartStarts
-        Places of parts over these arcs, or automata as tables.
+        Layouts of parts over these arcs, or automata as tables.
     scores : ndarray of shape (P,), float64
         Scores of all parts; with tables, those of arcs.
     """

@@ -44,7 +44,7 @@ class WordSpans(NamedTuple):
     Attributes
     ----------
     start, end : list of int
-        The characters of each word's token.
+        Start and end (exclusive) of each word's token in ``characters``.
     several : list of bool
         Whether that token has several words.
     forms : list of str
@@ -64,7 +64,7 @@ class WordSpans(NamedTuple):
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """The characters of each sentence."""
+        """Start and end (exclusive) of each sentence in ``characters``."""
         return [(self.start[a], self.end[b - 1]) for a, b in pairwise(self.first)]
 
 
@@ -146,7 +146,7 @@ def gold_on_words(gold: Sequence[Sentence], system: Sequence[Sentence]) -> list[
 
 
 def text_heads(sentences: Sequence[Sentence], words: WordSpans) -> np.ndarray:
-    """Return the head of each word by its index among all words, their number for the root: int64[n].
+    """Return the index of each word's head among all n words, int64[n]; the index of the root is n.
 
     Raises
     ------

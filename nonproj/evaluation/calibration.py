@@ -47,7 +47,7 @@ class Outcomes(NamedTuple):
             return np.stack([sums[0] / size, sums[1] / size, size], axis=1)
 
     def calibration_error(self, count: int = BINS) -> float:
-        """Return the expected calibration error, the mean over all of ``|probability - share correct|`` of their bin.
+        """Return the expected calibration error: ``|mean probability - share correct|`` of bins, weighted by size.
 
         Naeini, Cooper and Hauskrecht (2015); Guo et al. (2017).
         """

@@ -13,7 +13,7 @@ from nonproj.io.checks import ReadingRules
 from nonproj.io.conll import DROP, count_enhanced
 from nonproj.text.formats import TextInput
 
-if TYPE_CHECKING:  # which import kernels, and a command that parses nothing needs none
+if TYPE_CHECKING:  # it imports kernels, which a command that parses nothing does not need
     from nonproj.pipeline.parses import Parse
 
 
@@ -33,7 +33,7 @@ class TextOptions(NamedTuple):
     confidence : ConfidenceOutput
         Options for writing confidence.
     on_error : str
-        Treatment of malformed input: one of `nonproj.io.broken.ON_ERROR`.
+        Treatment of malformed input: one of `nonproj.io.kinds.ON_ERROR`.
     """
 
     comments: bool = False
@@ -54,7 +54,7 @@ class ParseRecord(NamedTuple):
         The sentence's first line in the file, from 1.
     words : int
     unknown_tags : int
-        See `nonproj.pipeline.parser.Parse`.
+        See `nonproj.pipeline.parses.Parse`.
     statistics : dict
         See `statistics`.
     proof : str or None

@@ -130,7 +130,7 @@ def _row(correct: list[np.ndarray], both: list[np.ndarray] | None, name: str, ch
 
 
 MakeRow: TypeAlias = Callable[[str, np.ndarray], dict[str, Any]]
-"""Returns a row of a table, given its name and which words it is about, bool[n]."""
+"""Returns a row of a table, given its name and a mask of its words, bool[n]."""
 
 
 def by_string(strings: np.ndarray, make_row: MakeRow) -> list[dict[str, Any]]:

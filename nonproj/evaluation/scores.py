@@ -214,7 +214,7 @@ def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
 
 
 def share_of(flags: np.ndarray | None) -> float | None:
-    """Return the share of true flags."""
+    """Return the share of true flags; None if there are none."""
     return None if flags is None or not len(flags) else float(flags.mean())
 
 

@@ -43,15 +43,15 @@ _RARE_SCRIPT = 0.002
 _SHOWN = 3
 
 _JUDGED_AT = (10, 50, 200, 800, MOST_WORDS)
-"""Numbers of words after which a `FitCheck` judges: a few suffice for their script, many for their language."""
+"""Numbers of words after which a `FitCheck` judges: few show their script, many are needed for their language."""
 
 log = logging.getLogger("nonproj")
 
 
 def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing") -> tuple[list[str], bool]:
-    """Return the respects in which sentences are unknown to a model, in words, and whether these are tags alone.
+    """Return the reasons why sentences do not fit a model, in words, and whether these are unknown tags alone.
 
-    The model's tagger might replace those.
+    The model's tagger could replace these tags.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def misfit_of(model: Model, sentences: Sequence[Sentence], tags: str = "missing"
 
 
 def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags: str, remedy: str = "") -> str:
-    """Return a line with the respects in which sentences do not fit a model, and advice; empty if they fit.
+    """Return a line with the reasons why sentences do not fit a model, and advice; empty if they fit.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def misfit_warning(model: Model, name: str, sentences: Sequence[Sentence], tags:
     sentences, tags
         As for `misfit_of`.
     remedy : str
-        Advice on how to have all tags predicted, if the caller can choose that.
+        The option with which all tags are predicted, if the caller has one.
     """
     reasons, only_tags = misfit_of(model, sentences, tags)
     if not reasons:

@@ -29,7 +29,7 @@ METRICS = (
 ENHANCED = ("ELAS", "EULAS")
 """The metrics of enhanced graphs, of the shared task of IWPT 2021, for files that have them.
 
-The script leaves out arcs from empty nodes, which the shared task has collapsed before."""
+The script leaves out arcs from empty nodes, which the shared task collapses beforehand."""
 
 _DEEPEST = 200_000  # udtools follows the heads of a sentence by recursion
 _SHOWN = 20  # characters

@@ -51,7 +51,7 @@ _KEYS = {
     "single_root": "decoding.single_root",
     "random_state": "seed",
 }
-"""From each parameter to its option in `Config`."""
+"""The option in `Config` of each parameter."""
 
 _DECODING = [name for name, key in _KEYS.items() if key.startswith("decoding.")]
 """The parameters that affect parsing, not only training."""
@@ -89,8 +89,8 @@ class DependencyParser(BaseEstimator):
     labeler_epochs : int
         Training epochs of the labeler.
     tags : {"gold", "predicted", "both"}
-        The tags of the training sentences: their own, those predicted by jackknifing, or a copy of each sentence with
-        either.
+        The tags of the training sentences: their own, those predicted by jackknifing, or both, in two copies of each
+        sentence.
     max_iterations : int
         Maximum number of iterations of the subgradient method per sentence.
     exact : bool
@@ -100,7 +100,7 @@ class DependencyParser(BaseEstimator):
     single_root : bool or "auto"
         Whether trees have exactly one root; "auto" follows the training sentences.
     random_state : int, RandomState instance or None
-        Seed for the order of the sentences.
+        Seed of all random choices.
     n_jobs : int or None
         Number of parsing processes, -1 for one per core; training uses one.  Starting them takes a few seconds.
     verbose : int
@@ -182,7 +182,7 @@ class DependencyParser(BaseEstimator):
         return Predictions(parse.decoded for _, parse in self._parse_all(X))
 
     def predict_with_confidence(self, X: Treebank) -> list[tuple[np.ndarray, Confidence | None]]:
-        """Return each sentence's heads, int32[n], and their probabilities to be correct; None without a classifier."""
+        """Return each sentence's heads, int32[n], and their probabilities of being right; None without a classifier."""
         return Predictions((parse.decoded.heads, parse.confidence) for _, parse in self._parse_all(X))
 
     def parse_all(self, X: Treebank) -> list[Any]:

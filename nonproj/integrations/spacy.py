@@ -290,7 +290,7 @@ def make_nonproj(
     """Return the component that spaCy calls "nonproj"; see `NonprojComponent`.
 
     A pipeline read from disk has its model in its folder, so the original model file need not exist.  Otherwise the
-    model is the default of `nonproj.load` if none is named, and a warning says so if the pipeline has another language.
+    model is the default of `nonproj.load` if none is named; a warning is logged if the pipeline has another language.
     """
     own = nlp.meta.setdefault(_META, [])
     if name in own:
@@ -305,7 +305,7 @@ def make_nonproj(
 
 
 _SAME = {"nb": "no", "nn": "no"}
-"""Languages of spaCy by their names in treebanks."""
+"""Language codes that count as another one: both forms of Norwegian."""
 
 
 def _question_language(language: str | None, model: Model) -> None:

@@ -59,7 +59,7 @@ Unit: TypeAlias = "Sentence | MalformedUnit | str"
 def read_units(source: Source, rules: ReadingRules, *, stop: bool = False) -> Iterator[Unit]:
     """Read a treebank, including malformed sentences; other parameters and errors as for `nonproj.io.conll.read`.
 
-    With ``stop``, nothing is read behind lines that are too long or too many.
+    With ``stop``, nothing is read after lines that are too long or too many.
 
     Yields
     ------
@@ -86,7 +86,7 @@ def read_units(source: Source, rules: ReadingRules, *, stop: bool = False) -> It
 
 
 def units_of(block: Block, name: str, rules: ReadingRules) -> Iterator[Unit]:
-    """Yield the sentence of a block, or the `MalformedUnit` in its place; or the blank lines behind sentences."""
+    """Yield the sentence of a block, or the `MalformedUnit` in its place; or the blank lines at the end of a file."""
     if not block.worded and not block.problem:
         if block.first > 1:
             yield b"".join(block.lines).decode()
@@ -94,7 +94,7 @@ def units_of(block: Block, name: str, rules: ReadingRules) -> Iterator[Unit]:
     try:
         yield block.sentence(name, rules)
     except DataError as error:
-        if block.first == 1 and block.layout is not None:  # the sentences behind it need the names of the columns
+        if block.first == 1 and block.layout is not None:  # later sentences need the names of the columns
             yield from filter(None, [block.layout.header(block.lines[0].decode(errors="replace"))])
         yield MalformedUnit(name, error.line, block.first, block.last, error.message)
 
@@ -118,9 +118,9 @@ def sentences_in(units: Iterable[Unit], on_broken: Callable[[MalformedUnit], obj
 
 
 def until_error(units: Iterable[T], errors: list[NonprojError]) -> Iterator[T]:
-    """Yield units up to the first error or malformed unit, and append the error to ``errors``.
+    """Yield units up to the first error or malformed unit, and insert the error at the front of ``errors``.
 
-    So the batch before it is complete.
+    The batch of units before it is then complete.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The columns of a treebank, the filled ones, and the share below which one of its properties counts as a mistake."""
+"""The columns of a treebank, those that it fills, and the share of words below which a property is a mistake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MISTAKES = 0.002
 
 
 def filled_columns(sentences: Iterable[Sentence]) -> list[int]:
-    """Return the columns among LEMMA to FEATS with values for more than a share of `MISTAKES` of the words.
+    """Return the columns among LEMMA to FEATS with values for at least the share `MISTAKES` of the words.
 
     Examples
     --------

@@ -4,7 +4,7 @@ Both formats have ten columns separated by tabs, one line per word and a blank l
 comments, multiword tokens (``3-4``) and empty nodes (``5.1``).  The formats need not be distinguished: the line of a
 word starts with a number, so a line that starts with ``#`` is a comment, even if ``#`` is a word of the treebank.
 
-Other columns, and other orders of the columns, are those of `nonproj.io.layouts`.
+`nonproj.io.layouts` handles files with other columns, or with another order of the columns.
 
 A `Sentence` keeps its own lines; writing replaces HEAD and DEPREL, removes the enhanced dependencies of another tree,
 and leaves every other byte unchanged.
@@ -63,7 +63,7 @@ def read(source: Source, rules: ReadingRules = DEFAULT_RULES, **changes: Any) ->
     Yields
     ------
     Sentence
-        With ``heads``, int32[N], or None where the column HEAD is ``_`` for any word.
+        With ``heads``, int32[n], or None where the column HEAD is ``_`` for any word.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def _lines(sentence: Sentence) -> list[str]:
 
 
 def _text(lines: Iterable[str], sentence: Sentence) -> str:
-    """Return lines of a sentence as its file has them."""
+    """Return the text of a sentence's lines, with columns in the order of its file."""
     return "".join(lines if sentence.order is None else (restored(line, sentence.order) for line in lines))
 
 

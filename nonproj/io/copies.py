@@ -21,7 +21,7 @@ def with_rows(sentence: Sentence, rows: list[list[str]], tag_margins: Float64s |
     sentence : Sentence
         Sentence of ``n`` words.
     rows : list of n lists of str
-        The ten columns of each word, of which all but ID may differ.
+        The ten columns of each word; all but ID may differ.
     tag_margins : ndarray of shape (n,), float64, optional
         Margins of the tags, if they are predicted: see `Sentence`.
 

@@ -123,7 +123,7 @@ def unpacked(stream: BinaryIO) -> BinaryIO:
 
 
 class _Ahead(io.RawIOBase):
-    """A stream whose first bytes have been read: it begins with them."""
+    """A stream that begins with bytes that were already read from another one."""
 
     def __init__(self, first: bytes, rest: BinaryIO):
         self._first, self._rest = first, rest

@@ -1,7 +1,7 @@
 """Enhanced graphs: DEPS and empty nodes, read as arcs between words, and written from them.
 
-An arc through empty nodes counts as one arc between words, whose label has the labels on the way, separated by ``>``,
-as in the evaluation of IWPT 2021.
+A path through empty nodes counts as one arc between words, whose label joins the labels on the path by ``>``, as in the
+evaluation of IWPT 2021.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Graph: TypeAlias = list[list[tuple[int, str]]]
 """The arcs into each word of a sentence, as heads and labels in ascending order."""
 
 MOST_PATHS = 1000
-"""Paths through empty nodes that count for a word; their number may be exponential in that of the nodes."""
+"""Maximum number of paths through empty nodes followed for a word; they may be exponentially many in the nodes."""
 
 _ARC = re.compile(r"((?:0|[1-9][0-9]*)(?:\.[1-9][0-9]*)?):([^\s|>]+(?:>[^\s|>]+)*)")
 _EMPTY = re.compile(r"[0-9]+\.[0-9]+")

@@ -4,7 +4,7 @@ CoNLL-U Plus names its columns in its first line, as in ``# global.columns = ID 
 CoNLL-2009 has fourteen columns and one more for each predicate of a sentence; it is recognised by its values, which
 cannot be those of CoNLL-U with extra columns.
 
-A sentence keeps its lines with the ten columns of CoNLL-U first, and all others behind them; `restored` writes them in
+A sentence keeps its lines with the ten columns of CoNLL-U first, and all others after them; `restored` writes them in
 the order of the file.
 """
 
@@ -158,8 +158,8 @@ def _may_be_2009(row: list[str]) -> bool:
 def _is_2009(row: list[str]) -> bool:
     """Return whether a line can only be one of CoNLL-2009.
 
-    A line of CoNLL-U has neither numbers in HEAD and also in DEPS or MISC, nor the same value in LEMMA and UPOS, or in
-    XPOS and FEATS.
+    A line of CoNLL-U has neither a number in DEPS or MISC without one in HEAD, nor the same value in LEMMA and UPOS, or
+    in XPOS and FEATS.
     """
     headed = row[8:10] != ["_", "_"] and not row[6].isdecimal()
     return headed or row[2] == row[3] != "_" or row[4] == row[5] != "_"

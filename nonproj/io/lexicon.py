@@ -24,7 +24,7 @@ COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "words", "ends")
 """The columns of a table, in any order; all but the first may be missing."""
 
 ENDS = ("_", "Yes", "No")
-"""Whether a sentence may end after a token; ``_``: only if it does not begin with a letter and end with a full stop."""
+"""Whether a sentence may end after a token; ``_``: unless it starts with a letter or digit and ends in a full stop."""
 
 VALUE = StringKind("value", 1000, 2 + 5 * MOST_WORDS)
 """Strings of an entry."""

@@ -124,7 +124,7 @@ def _word(row: list[str], token: tuple[str, str, str, str]) -> dict[str, Any]:
     for (name, kind), value in zip(WORD_FIELDS.items(), columns, strict=True):
         if name in ("form", "token") or value not in ("_", ""):
             found = value if kind is str else _figure(value)
-            if _fits(found, kind):  # a file of others may have anything in HEAD and MISC
+            if _fits(found, kind):  # files of other programs may have anything in HEAD and MISC
                 word[name] = found
     return word
 
@@ -287,7 +287,7 @@ class _Converted(io.TextIOBase):
         self.close()
 
     def write(self, text: str) -> int:
-        """Take text; convert what is complete when there is enough."""
+        """Buffer text; convert complete sentences once the buffer is full."""
         self._parts.append(text)
         self._size += len(text)
         if self._size >= _BUFFER:

@@ -193,7 +193,7 @@ def open_temporary(path: Path) -> BinaryIO:
 
 
 def _remove_stale(folder: Path) -> bool:
-    """Remove temporary files of this user on this machine that no living process has locked; return if any remain."""
+    """Remove temporary files of this user on this machine that no process has locked; return whether any remain."""
     remaining = False
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for path in [entry.path for entry in entries if _TEMPORARY.match(entry.name)]:

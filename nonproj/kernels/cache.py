@@ -2,8 +2,8 @@
 
 Numba names a kernel's file by the folder of its source, so each environment compiles anew, and keeps an index that
 concurrent writers overwrite.  Here a file is named by the module, the function and a digest of its argument types, of
-the processor and of its source.  It is complete when it appears, and it repeats the contents of its name, so a process
-can only find the contents that it would have written itself.
+the processor and of its source.  It is complete when it appears, and it contains the whole digest, so a process can
+only find the contents that it would have written itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nonproj.kernels.folders import ENDING, Folders
 from nonproj.kernels.shipped import TARGET
 from nonproj.kernels.trust import UntrustedError, check_trusted
 
-_NOWHERE = Path(os.devnull)  # in which there is nothing, and where nothing can be made
+_NOWHERE = Path(os.devnull)  # a folder without files, in which none can be made
 _binding: Any = llvmlite.binding
 _rebuild: Callable[..., Any] = CompileResult._rebuild
 _dumps: Callable[[object], bytes] = dumps

@@ -38,7 +38,7 @@ SILENT = "NONPROJ_SILENT"
 
 
 _MOST = 200
-"""Characters of an error of numba in the line about its internals."""
+"""Maximum length of numba's error in the warning about its internals."""
 
 _log = logging.getLogger("nonproj.compiling")
 

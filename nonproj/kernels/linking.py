@@ -24,7 +24,7 @@ from numba.core.typed_passes import NativeLowering
 from nonproj.kernels.cache import KernelCache, uninterrupted
 from nonproj.kernels.folders import Folders
 
-_builder: Any = DefaultPassBuilder  # which has no types, as all of these
+_builder: Any = DefaultPassBuilder  # which has no types, like the next two
 _register_pass: Any = register_pass
 _serialize: Any = serialize
 
@@ -149,12 +149,12 @@ class _Library(JITCodeLibrary):
         """Leave it to the library of the caller."""
 
     def _finalize_final_module(self) -> None:
-        """Be ready to be linked."""
+        """Mark the code as ready to be linked."""
         self._finalized = True
 
 
 def link_tested(find: Callable[[], Folders]) -> type[Kernel]:
-    """Return `Kernel`, after a small one was compiled, or loaded, and has returned the right numbers.
+    """Return `Kernel`, after a small kernel, compiled or loaded, has returned the right numbers.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def compile_plainly(function: Callable[..., Any], find: Callable[[], Folders]) -
         Returns the folders for numba's current settings, which a compilation may change.
     """
     folder, before = find().own, _config.CACHE_DIR
-    if folder and not folder.stat().st_mode & 0o077:  # numba does not look who could write to what it makes there
+    if folder and not folder.stat().st_mode & 0o077:  # numba does not check who can write to its files
         _config.CACHE_DIR = str(folder)
         try:
             compiled = _njit(nogil=True, cache=True)(function)
@@ -47,7 +47,7 @@ def compile_plainly(function: Callable[..., Any], find: Callable[[], Folders]) -
 
 
 class _SharedCache:
-    """Numba's cache of a function, for one process at a time: numba mixes up what two save at the same time."""
+    """Numba's cache of a function, for one process at a time: numba mixes up the files of concurrent writers."""
 
     def __init__(self, cache: Any, folder: Path, find: Callable[[], Folders]):
         self._cache, self._folder, self._find = cache, folder, find

@@ -1,4 +1,4 @@
-"""Numba's settings: a digest of those that affect compiled code, and none from the current folder.
+"""Numba's settings: the values of those that affect compiled code; none are read from the current folder.
 
 Numba reads the file ``.numba_config.yaml`` in the current folder when it is imported, and again at each compilation.
 A user's own Python keeps that.  But the current folder of a command may hold untrusted data, and the settings name
@@ -32,19 +32,19 @@ def code_settings() -> str:
 
 @cache
 def _relevant(config: ModuleType) -> list[str]:
-    """Return the names of these settings, with those of later versions of numba."""
+    """Return the names of these settings, including unknown ones of later versions of numba."""
     return [name for name in sorted(vars(config)) if name.isupper() and not _IRRELEVANT.fullmatch(name)]
 
 
 def ignore_current_folder() -> None:
-    """Let numba read no settings from the current folder in this process, unless it has been imported already."""
+    """Keep numba from reading settings from the current folder in this process, unless it is imported already."""
     if "numba" not in sys.modules:
         sys.meta_path.insert(0, _Finder())
         warnings.filterwarnings("ignore", "A Numba config file is found")  # but no YAML library
 
 
 class _Finder(MetaPathFinder):
-    """Finds numba."""
+    """Finder of numba, for an import without YAML."""
 
     def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         """Return the import spec of numba, executed without YAML; None for any other module."""

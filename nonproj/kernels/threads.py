@@ -89,7 +89,7 @@ class LoadedOnce(Generic[T]):
 class _OneThread:
     """A context in which NumPy's matrix products use one thread; contexts may be nested, or overlap in threads.
 
-    Their threads are set for the whole process, so the first context sets them, and the last one to end sets them back.
+    The number of threads is set for the whole process: the first context sets it, and the last one to end restores it.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _OneThread:
                     from threadpoolctl import ThreadpoolController  # finds the loaded libraries, in milliseconds
 
                     self._libraries = ThreadpoolController().select(user_api="blas")
-                    # Newer versions let only the thread set numbers that was first, which may be done.
+                    # In newer versions only the thread that set a number first may set it, and it may have ended.
                     for library in self._libraries.lib_controllers:
                         if hasattr(library, "clear_controlling_thread"):
                             self._releases.append(library.clear_controlling_thread)

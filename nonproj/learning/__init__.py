@@ -3,8 +3,8 @@
 - `corpus`: the corpus of a training: a treebank's sentences, auxiliary ones, and both as numbers
 - `hyperparameters`: hyperparameters that are not options, except those of networks and encoders
 - `conventions`: tags and labels of related treebanks in the conventions of a treebank
-- `related_gain`: whether a treebank learns together with related ones
-- `partial`: learning from partial trees, of which only some heads are given
+- `related_gain`: whether learning from related treebanks improves a model
+- `partial`: learning from partial trees, with only some of the heads given
 - `label_numbers`: numbering of labels, such that few are scored for each arc
 - `labeler`: the averaged perceptron over labels
 - `pruner`: the first-order log-linear model that prunes arcs

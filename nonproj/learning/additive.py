@@ -74,7 +74,7 @@ def _regression(design: np.ndarray, right: np.ndarray, strength: float) -> tuple
 
 
 def _calibration(odds: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the most likely factor and shift of log-odds, which are near 1 and 0 if in doubt.
+    """Return the most probable factor and shift of log-odds, under a prior around 1 and 0.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def fit_classifier(outcomes: Sequence[GradedSentence], limit: float) -> Classifi
     ----------
     outcomes : sequence of GradedSentence
     limit : float
-        Limit of the evidence.
+        See `nonproj.confidence.evidence.gather`.
     """
     of_kinds = {kind: [outcome for outcome in outcomes if outcome.evidence.kind == kind] for kind in KINDS}
     return Classifier(limit, **{kind: fit_models(own) for kind, own in of_kinds.items() if own})

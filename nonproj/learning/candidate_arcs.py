@@ -55,7 +55,7 @@ def training_arcs(
 
 
 def count_gold(arcs: ArcSpace, heads: np.ndarray) -> int:
-    """Return the number of gold arcs."""
+    """Return the number of gold arcs among the candidates."""
     return int(np.count_nonzero(arcs.head == heads[arcs.modifier]))
 
 

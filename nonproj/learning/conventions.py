@@ -1,9 +1,9 @@
 """Sentences of related treebanks in the conventions of a treebank.
 
 Treebanks of one language differ in which features a word has, in XPOS and in subtypes of labels.  Systematic
-differences are found by a tagger of the treebank: where it gives most words with the same tag of a related treebank
-the same feature, which they lack there, or gives most of them no value of an attribute that they have, the tag is
-changed.  A value that also occurs in the treebank is kept, because people have annotated it, and the tagger guesses.
+differences are found by a tagger of the treebank: a tag of a related treebank is changed where, for most words with
+it, the tagger predicts a feature that the tag lacks, or no value of an attribute that the tag has.  A value that also
+occurs in the treebank is kept, because people have annotated it, and the tagger guesses.
 """
 
 from __future__ import annotations

@@ -106,11 +106,11 @@ class Auxiliary:
     sentences : sequence of Sentence
         With their own tags, or with those that the tagger predicts.
     origin : str
-        "related": annotated by people, in other treebanks of the language or of a similar one.  All but
-        segmenter and confidence learn from them, in the conventions of the treebank (`nonproj.components.conventions`);
-        an epoch takes each once, however many copies it takes of the treebank's own sentences.
-        "silver": annotated by a parser.  Pruner and costs of crossed arcs do not learn from them, and an epoch takes
-        the share ``treebank.silver_share``.
+        "related": annotated by people, in other treebanks of the language or of a similar one.  All but segmenter,
+        graphs and confidence learn from them, in the conventions of the treebank (`nonproj.components.conventions`); an
+        epoch takes each once, however many copies it takes of the treebank's own sentences.
+        "silver": annotated by a parser.  Pruner, encoder and costs of crossed arcs do not learn from them, either; an
+        epoch takes the share ``treebank.silver_share``.
     sentences_per_epoch : int
     annotated : sequence of Sentence
         Sentences of related treebanks with the annotation that is learnt from, in the conventions of the treebank.
@@ -234,7 +234,7 @@ class Corpus:
         return np.append(own[first + (numbers + turn) % counts], self.chosen[len(own) :])
 
     def order(self, epoch: int, stream: Stream) -> np.ndarray:
-        """Return the order of the chosen sentences: it follows from arguments and seed, so a resumed run repeats it."""
+        """Return the order of the chosen sentences; arguments and seed determine it, so a resumed run repeats it."""
         mask = self.in_epoch(epoch)
         order = generator(self.seed, stream, epoch).permutation(len(mask))
         found: np.ndarray = order[np.isin(order, self.chosen) & mask[order]]

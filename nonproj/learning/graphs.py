@@ -128,7 +128,7 @@ def learn_paths(pairs: Sequence[Pair]) -> GraphModel:
 
 
 def _cover(left: Counter[tuple[str, ...]]) -> list[str]:
-    """Return the templates of a path, given for each of its labels those that make it, and its count."""
+    """Return the templates of a path, given the counts of its labels by the templates that make them."""
     found = list[str]()
     while left and len(found) < GRAPHS.templates:
         count = Counter[str]()
@@ -143,7 +143,7 @@ def learn_graphs(pairs: Sequence[Pair], seed: int) -> GraphModel:
     """Return a model of graphs."""
     model, gold, places = learn_paths(pairs), list[bool](), list[np.ndarray]()
     pairs = pairs[:: 1 + len(pairs) // GRAPHS.sentences]
-    for begin in range(0, len(pairs), 500):  # the memory of their texts is limited
+    for begin in range(0, len(pairs), 500):  # in chunks, to limit the memory of their texts
         listed = list[tuple[TreeWords, Candidate]]()
         for words, graph in trees_of(pairs[begin : begin + 500], model.relative):
             for own in model.candidates(words):

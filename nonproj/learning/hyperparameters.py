@@ -82,7 +82,7 @@ class AuxiliaryHyperparameters:
     Attributes
     ----------
     tagger_words : int
-        Number of words of a treebank from which on taggers learn from it alone.
+        Minimum number of words of a treebank whose tagger learns from it alone.
     compared_epochs, compared_bits : int
         Training epochs of the parsers by which related treebanks are judged, and log2 of the sizes of their tables.
     tag_prior : int
@@ -166,7 +166,7 @@ class GraphHyperparameters:
     templates : int
         Maximum number of templates of the labels of a path.
     plain : int
-        Minimum number of arcs of a label without a classifier, all of which are in the graphs, too.
+        Minimum count of a label that needs no classifier, because all of its arcs are in the graphs, too.
     sentences : int
         Maximum number of sentences that the classifier learns from.
     bits : int

@@ -1,4 +1,4 @@
-"""Numbers of labels, in which labels that compete for the same arcs share lines of the weight table."""
+"""Numbering of labels, such that labels that compete for the same arcs share lines of the weight table."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def label_places(
 ) -> np.ndarray:
     """Return masks of the labels that words below other words, and words below the root, can have, uint8[2, n_labels].
 
-    A label can be in a place if half of its words are there, or five and more than the share `MISTAKES`.
+    A label can be in a place if half of its words are there, or at least ``min_places`` and the share `MISTAKES`.
 
     Parameters
     ----------

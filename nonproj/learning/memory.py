@@ -27,7 +27,7 @@ def release_memory() -> None:
 
 @cache
 def _trim() -> Callable[[int], int] | None:
-    """Return the function of the C library, if it has it."""
+    """Return the function ``malloc_trim`` of the C library, or None."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):  # TypeError: on Windows, None is not the name of a library

@@ -137,7 +137,7 @@ class TrainableArcNetwork:
         self.columns = IndexColumns.of(vocabularies, self.names)
         self.vectors, with_file = vectors, isinstance(vectors, WordVectors)
         column = self.names.index((VECTOR, 0)) if with_file else -1
-        self._vector = column if with_file else len(self.names) + 1  # where it is dropped
+        self._vector = column if with_file else len(self.names) + 1  # the column of its dropout
         tokens = [example.tokens for example in examples]
         self.index = count_rows(self.columns, tokens, hyper.min_count, column)
         tags = [name for name in vocabularies if name != FEAT][self.columns.between]
@@ -160,7 +160,7 @@ class TrainableArcNetwork:
         self.rows, self.dense = [*self.layers.steps, *others], context.tables if context else []
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of some sentences, of which some attributes and hidden units are left out at random."""
+        """Return the gradient of some sentences, with attributes and hidden units dropped at random."""
         batch, hyper = ArcBatch.of([self.examples[i] for i in chosen]), self.hyperparameters
         n_nodes, n, context = batch.tokens.n_nodes, len(chosen), self.layers.context
         left_out = (self.rng.random((n_nodes, len(self._rates))) < self._rates).astype(np.uint8)
@@ -209,7 +209,7 @@ class TrainableArcNetwork:
     def network(self, factor: float, label_factor: float) -> Network:
         """Return the network in 16 bits; words with vectors of a file have rows.
 
-        The factors are those of its scores of arcs and of labels.
+        Its scores of arcs and of labels are multiplied by the factors.
         """
         (words, *others), index, layers, projected = self.weights, self.index, self.layers, None
         rows = layers.projection.rows(self.vectors.table) if self.vectors and layers.projection else words[:0]
@@ -301,7 +301,7 @@ def _arc_rows(head: Int32s, modifier: Int32s, from_root: Bools, n_nodes: int) ->
 
 
 def count_rows(columns: IndexColumns, tokens: Sequence[Tokens], least: int, vector: int = -1) -> np.ndarray:
-    """Return the index of a new network, int32: rows from 1 for what occurs ``least`` times in the sentences, else 0.
+    """Return the index of a new network, int32: rows from 1 for values with ``least`` occurrences or more, else 0.
 
     The words of the column ``vector`` have none: their rows are not learnt one by one.
     """

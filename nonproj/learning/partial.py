@@ -84,7 +84,7 @@ def learnable(sentences: Sequence[Sentence], source: str, single_root: bool) -> 
     Raises
     ------
     DataError
-        No tree has the given heads of a sentence, or none with a single root has those of any.
+        No tree has the given heads of a sentence, or all sentences need several roots.
     """
     several = [needs_several_roots(sentence, source) for sentence in sentences]
     if not single_root or not any(several):
@@ -108,7 +108,7 @@ def root_words(sentence: Sentence) -> list[int]:
 
 
 def needs_several_roots(sentence: Sentence, source: str) -> bool:
-    """Return whether only trees with several roots have the given heads; raise `DataError` if no tree has."""
+    """Return whether only trees with several roots have the given heads; raise `DataError` if no tree has them."""
     allowed, roots = allowed_by([sentence], source)[0], root_words(sentence)
     if allowed is None or len(roots) > 1:
         return len(roots) > 1

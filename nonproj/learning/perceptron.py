@@ -73,7 +73,7 @@ class Perceptron(AveragedWeights):
         Cost-augmented decoding: while training every wrong arc scores half of it more and every right arc half of it
         less, because in Z an arc can be left out as well as taken in error; 0 is the plain perceptron.
     options : DualOptions
-        ``tau``, and all of it when decoding by dual decomposition.
+        Options of decoding; over Z only ``tau`` is used.
     relaxed : bool
         Decode over Z, as the paper does; otherwise over trees, by dual decomposition.
     label_margin : float
@@ -97,7 +97,7 @@ class Perceptron(AveragedWeights):
         self.label_margin = label_margin
 
     def update(self, example: PartExample) -> int:
-        """Learn from one sentence; return the number of words whose gold arc its decoding missed."""
+        """Learn from one sentence; return the number of words whose gold arc is not predicted."""
         tokens, heads, parts, labels, completion = example
         gold_labels = np.empty(0, np.int64) if labels is None else labels
         features = self.scorer.features(tokens, parts, len(self.weights))

@@ -55,7 +55,7 @@ class Pruner:
     def update(self, tokens: Tokens, heads: np.ndarray, single_root: bool, allowed: Bools | None = None) -> float:
         """Make one step on one sentence; return its negative log-likelihood, in nats.
 
-        Of a partial tree, that is the probability of all trees of ``allowed`` arcs, bool[N, N].
+        For a partial tree, the likelihood is that of all trees of ``allowed`` arcs, bool[N, N].
         """
         arcs = full_arc_space(tokens.n_nodes - 1)
         parts = Arc().rows(arcs, np.empty((0, 0), np.int32))

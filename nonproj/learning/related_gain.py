@@ -28,7 +28,7 @@ class RelatedGain(NamedTuple):
     Attributes
     ----------
     alone, together : float
-        The share of the words of held-out sentences that are right, learnt without related treebanks and with them.
+        The share of held-out words predicted right by models that learnt without related treebanks, and with them.
     error : float
         The standard error of the difference, over sentences.
     """
@@ -39,7 +39,7 @@ class RelatedGain(NamedTuple):
 
     @property
     def helps(self) -> bool:
-        """Whether related treebanks are learnt from."""
+        """Whether the gain is above its standard error, so that related treebanks are learnt from."""
         return self.together - self.alone > self.error
 
 
@@ -78,7 +78,7 @@ def cross_fitted_gain(
     count: Callable[[_M, np.ndarray], Sequence[int]],
     spread: Callable[[list[Callable[[], Any]]], list[Any]],
 ) -> RelatedGain:
-    """Return the gain by related treebanks, by models that have not seen a sentence.
+    """Return the gain by related treebanks, by cross-fitting.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_on_hub(text: str) -> bool:
-    """Return whether the name of a model is that of one on the Hub.
+    """Return whether a text is the name of a model on the Hub.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class InstalledModel(NamedTuple):
 
 
 def is_name(text: str) -> bool:
-    """Return whether a model can have a name: lower-case letters, digits, and single hyphens between them.
+    """Return whether a text can be the name of a model: lower-case letters, digits, and single hyphens between them.
 
     Examples
     --------

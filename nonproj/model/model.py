@@ -59,8 +59,8 @@ class Model:
     meta : dict
         Training history; JSON values only.
     components : dict of str to dict
-        State of the tagger, the segmenter, the network and the confidence classifier, JSON values only; the arrays are
-        in ``weights``, as ``tagger.NAME`` and so on.  All of them are optional.
+        States of the optional components (`nonproj.model.checks.COMPONENTS`, and a user's), JSON values only; their
+        arrays are in ``weights``, as ``tagger.NAME`` and so on.
     path : Path or None
         The file it was read from.
 

@@ -31,8 +31,7 @@ STEPS = {
 WORDS = "network.words"
 
 WORD_STEPS = (1.25, 0.2)
-"""The step of the table of words if its rows are vectors for heads and modifiers, and if layers over words in context
-read them, for which low bits matter."""
+"""The step of the table of words, without layers over words in context and with them: for these, low bits matter."""
 
 DEAD = 0.8
 """Weights below this number of steps become zero."""
@@ -64,7 +63,7 @@ def rounded(model: Model, amount: float = 1.0) -> Model:
     if not 0 <= amount < np.inf:
         raise ValueError(f"amount: {amount!r} is invalid, a number from 0 on expected")
     before = model.meta.get("rounding")
-    if amount <= (before if isinstance(before, float) else 0.0):  # steps of rounded weights would be other ones
+    if amount <= (before if isinstance(before, float) else 0.0):  # steps computed from rounded weights would differ
         return model
     weights = dict(model.weights)
     for name, step in STEPS.items():

@@ -1,6 +1,6 @@
 """A wheel that contains a model: a package that pip installs, whose model is found by its name.
 
-The format is that of the binary distribution format of Python packages
+The file is in the binary distribution format of Python packages
 (https://packaging.python.org/en/latest/specifications/binary-distribution-format).
 """
 
@@ -66,7 +66,7 @@ class WheelContents(NamedTuple):
 
 
 def is_version(text: str) -> bool:
-    """Return whether a package can have a version, in the normal form of Python's packages.
+    """Return whether a text is the version of a package, in the normal form of Python's packages.
 
     Examples
     --------

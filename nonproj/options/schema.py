@@ -180,7 +180,7 @@ def flag(default: bool, help: str, advanced: bool = False) -> Any:
 
 
 def choice(default: object, help: str, choices: tuple[object, ...], advanced: bool = False) -> Any:
-    """Return a dataclass field that declares an option with some values."""
+    """Return a dataclass field that declares an option whose only values are ``choices``."""
     return option(default, help, (), choices, advanced=advanced)
 
 
@@ -219,7 +219,7 @@ class Section:
 
 
 def section_type(item: Field[Any]) -> type[Section]:
-    """Return the section in a field of a dataclass."""
+    """Return the class of the section that a dataclass field holds; raise ``TypeError`` if it holds none."""
     found = item.default_factory
     if not isinstance(found, type) or not issubclass(found, Section):
         raise TypeError(f"{item.name} is neither an option nor a section")
