@@ -18,8 +18,8 @@ class PartType(ABC):
     sentence and ``start`` the result of `number`.
 
     A structure is given as in Koo et al. (2010), section 4: ``z`` int8[A] marks the arcs that heads choose as
-    modifiers, ``z_grandparent`` int8[A] the arc that each word chooses as the way to its grandparent.  In a tree the
-    two are the same.
+    modifiers, ``z_grandparent`` int8[A] the arc from the grandparent that the automaton of each word chooses.  In a
+    tree the two are the same.
 
     Attributes
     ----------

@@ -45,8 +45,8 @@ def part_space(arcs: ArcSpace, parts: str | Sequence[str] | tuple[PartType, ...]
 def indicators(parts: PartSpace, z: np.ndarray, z_grandparent: np.ndarray) -> np.ndarray:
     """Return 1 for the parts of a structure in the relaxed set Z, else 0, float64[P].
 
-    ``z`` and ``z_grandparent``, int8[A], mark the arcs that heads choose as modifiers, and the arc that each word
-    chooses as the way to its grandparent.
+    ``z`` and ``z_grandparent``, int8[A], mark the arcs that heads choose as modifiers, and the arc from the
+    grandparent that the automaton of each word chooses.
     """
     marks = np.zeros(len(parts))
     for part_type, start in zip(parts.types, parts.starts, strict=True):
