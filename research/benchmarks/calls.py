@@ -5,8 +5,8 @@
 Counts the call events of `sys.setprofile` in functions of this package, compiled ones included, once everything is
 loaded and compiled.  The figures depend on the version of Python: from 3.12 on, comprehensions are not calls.
 
-With Python 3.11 the Tamil model, which has all components, makes 198 calls in 158 functions of 49 modules for `TEXT`,
-and the Greek one 199 calls in 159 functions of 50 modules.
+With Python 3.11 the Wolof model makes 207 calls in 160 functions of 52 modules for `TEXT`, and the Welsh one 210 calls
+in 163 functions of 54 modules.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Calls(NamedTuple):
 
 
 LIMITS = Calls(199, 161, 49)
-"""Limits: fewer than 200 calls, and no more functions and modules than were measured."""
+"""Limits for the model of the tests: fewer than 200 calls, and no more functions and modules than were measured."""
 
 
 def count(call: Callable[[], object]) -> Counter[tuple[str, str]]:
