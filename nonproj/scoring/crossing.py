@@ -1,7 +1,7 @@
 """Costs of crossed arcs, from the probability that an arc of a tree is crossed.
 
-A logistic model of the templates in ``crossing.yaml`` gives the probability, by the words and the label of an arc.  An
-arc costs nothing where it is often crossed, and more the less likely that is.
+A logistic model, with the templates of ``crossing.yaml``, predicts the probability from the words and the label of an
+arc.  An arc that is often crossed costs nothing; others cost more, the less likely it is that they are crossed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Enhanced graphs of trees: the possible arcs, by their paths in the tree, their labels, and a classifier of both.
+"""Enhanced graphs from trees: candidate arcs from paths in the tree, labels from templates, a classifier of both.
 
 A path is the labels of the arcs between the ends of an enhanced arc, ``^`` up and ``v`` down, as in ``^conj ^obl``.  A
 template builds a label from texts, joined by colons: ``0.deprel 0.case.all 0.Case`` is the label of word 0 of the path,
@@ -45,7 +45,7 @@ N_CONTEXTS = 43
 _ATTRIBUTES = [*(f"c{number}" for number in range(N_CONTEXTS)), "path", "template", "label"]
 _GRAMMAR = Grammar("graphs", ("a",), _ATTRIBUTES, (0, 0))
 _FEATURES = (("path", N_CONTEXTS), ("template", 30), ("label", 12))
-"""Second attribute of a feature, paired with one of the first contexts: path and template, template, or the label."""
+"""Second attribute of a feature and the number of first contexts paired with it; ``path`` is path and template."""
 
 _TEMPLATES = [f"a.c{number} a.{name}" for name, count in _FEATURES for number in range(count)]
 _WINDOW = window_of(compile_templates(_TEMPLATES, _GRAMMAR), _GRAMMAR)
@@ -107,7 +107,7 @@ class TreeWords:
         return children[max(0, place - NEAREST) : place + NEAREST]
 
     def named(self, nodes: Sequence[int]) -> dict[str, int]:
-        """Return the words that templates name, given the nodes of a path."""
+        """Return the words that templates can name, given a path's nodes: these by place, and ``r`` and ``n``."""
         down, up = nodes[0], nodes[-1]
         inner = [*self.near(up, down), *(low for child in self.near(up, down) for low in self.near(child, down))]
         relative = (word for word in inner if up and word not in nodes and self.lemmas[word] in self._relative)
@@ -120,7 +120,7 @@ class TreeWords:
         return {name: word for name, word in found.items() if word}
 
     def walk(self, trie: Mapping[str, Any], word: int) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Yield the paths from a word that are in a trie, and the nodes of each."""
+        """Yield each path from a word that is in a trie, and its nodes."""
         waiting: list[tuple[Mapping[str, Any] | None, tuple[int, ...], bool]] = [(trie, (word,), False)]
         while waiting:
             own, nodes, is_down = waiting.pop()
@@ -205,7 +205,7 @@ class GraphModel(Fitted):
     paths : dict of str to list of str
         The templates of each path.
     plain : list of str
-        The labels of tree arcs that are in all graphs unchanged.
+        Labels whose tree arcs are in the graph unchanged.
     relative : list of str
         The lemmas of relative words.
     weights : ndarray, int16
@@ -231,7 +231,7 @@ class GraphModel(Fitted):
         return root
 
     def candidates(self, words: TreeWords) -> Iterator[Candidate]:
-        """Yield the possible arcs of a sentence with a label, ordered by their lower ends."""
+        """Yield the possible arcs of a sentence for which a template makes a label, ordered by their lower ends."""
         for word in range(1, len(words.forms)):
             for path, nodes in words.walk(self._trie, word):
                 named = words.named(nodes)

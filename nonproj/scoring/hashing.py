@@ -50,8 +50,8 @@ class SetTemplates(NamedTuple):
     Attributes
     ----------
     firsts : ndarray of shape (n_between, N, D + 1), int32
-        For each template over the words between, the words to the right of each word where an attribute occurs for the
-        first time, in their order; N after the last.  The other fields are those of `Tokens` and `TemplateTable`.
+        For each template over the words between, and each word, the words to its right that are the first with their
+        value of the attribute, in order; N after the last.  The other fields are those of `Tokens` and `TemplateTable`.
     """
 
     atoms: np.ndarray
@@ -65,7 +65,7 @@ class SetTemplates(NamedTuple):
 
 
 class WordHashes(NamedTuple):
-    """One sentence under the templates of one part type."""
+    """Hashes of the words of a sentence, or of a batch, under the templates of one part type."""
 
     plain: PlainTemplates
     sets: SetTemplates
@@ -197,7 +197,7 @@ def make_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> Places:
 
 @kernel
 def list_places(hashed: WordHashes, nodes: Int32s, codes: Uint8s) -> tuple[Int64s, Uint32s]:
-    """Return the arrays of `make_places`."""
+    """Return the two arrays of the `Places` that `make_places` returns."""
     block = new_block(hashed, nodes.shape[0])
     write_places(hashed, nodes, codes, 0, block, np.empty(0, np.uint8), 0)
     return block.start, block.places[: block.start[-1]]
@@ -215,7 +215,7 @@ def change_places(listed: Places, change: Float64s, averaged: AveragedArrays) ->
 
 @kernel
 def new_block(hashed: WordHashes, size: int) -> Places:
-    """Return `Places` that can hold ``size`` parts of any words."""
+    """Return `Places` with room for the features of ``size`` parts, whatever their words."""
     feat_start, firsts, n_templates = hashed.sets.feat_start, hashed.sets.firsts, hashed.plain.shares.shape[2]
     most = 1
     for node in range(feat_start.shape[0] - 1):
@@ -230,7 +230,7 @@ def new_block(hashed: WordHashes, size: int) -> Places:
 def write_places(
     hashed: WordHashes, nodes: Int32s, codes: Uint8s, first: int, block: Places, memory: Uint8s, width: int
 ) -> int:
-    """Write the places of the parts from ``first`` on, as many as a block holds; return their number.
+    """Fill a block with the places of parts ``first`` and following; return the number of these parts.
 
     Unless ``width`` is 0, weights of ``width`` bytes are fetched into the cache; ``memory`` is their table as bytes.
     """
@@ -264,7 +264,7 @@ def write_places(
 
 @kernel
 def _hash_part(flat: Uint32s, n_nodes: int, nodes: Int32s, p: int, keys: Uint32s) -> None:
-    """Hash part ``p`` under each template."""
+    """Write the hash of part ``p`` under each template to ``keys``."""
     n_templates, n_slots = keys.shape[0], nodes.shape[1]
     one = nodes[p, 0] * n_templates
     if n_slots == 1:

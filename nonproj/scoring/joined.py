@@ -28,16 +28,16 @@ class JoinedTokens(NamedTuple):
     Attributes
     ----------
     atoms, feat_start, feat : ndarray, int32
-        As of `Tokens`, for all nodes and those in the padding, which have no features.
+        As in `Tokens`, for all nodes, including those in the padding, which have no features.
     first, end : ndarray of shape (S,), int32
         The nodes of a sentence are ``first[s]`` to ``end[s] - 1``, from its root to its last word; ``end[s]`` is its
         START and ``end[s] + 1`` its END.
     n_nodes : int
         Number of nodes, including the padding between sentences.
     encoded : tuple of nonproj.scoring.encoders.heads.EncodedSentence, or None
-        As of `Tokens`, of each sentence.
+        As in `Tokens`, for each sentence.
     vectors : ndarray of shape (n_nodes, D), int8, or None
-        As of `Tokens`; zeros for the padding.
+        As in `Tokens`; zeros for the padding.
     """
 
     atoms: np.ndarray
@@ -103,7 +103,7 @@ def split_heads(joined: np.ndarray, batch: JoinedTokens) -> list[np.ndarray]:
 
 
 def join_words(values: Iterable[Mapping[int, int]], batch: JoinedTokens) -> dict[int, int]:
-    """Return values of some words of each sentence as values of nodes of the batch.
+    """Return the values of some words of each sentence by their nodes in the batch.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _SPREAD = np.uint32(0x9E3779B1)  # 2**32 over the golden ratio, odd (Knuth 1998,
 
 
 class LabelledTree(NamedTuple):
-    """A tree of ``n`` words as its labeler reads it, or the trees of a batch of ``n`` words and N nodes in total.
+    """A tree of ``n`` words and N nodes, prepared for its labeler, or the trees of a batch, with these totals.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class LabelledTree(NamedTuple):
 
 
 def labelled_tree(heads: np.ndarray, batch: JoinedTokens | None = None) -> LabelledTree:
-    """Return the pairs of arcs of a tree, int32[N], whose labels are scored together.
+    """Return a tree, given its heads, int32[N], with the pairs of arcs whose labels are scored together.
 
     With a batch, the trees of its sentences are joined as by `nonproj.scoring.joined.join_heads`.
 
@@ -140,7 +140,7 @@ def _fill_pairs(tree: LabelledTree, begin: Int32s, end: Int32s) -> None:
 
 @kernel
 def _sibling_position(h: int, s: int, m: int, none: int) -> int:
-    """Return the side of the first or last modifier, 1 to 4, or the sides of two, 5 to 7."""
+    """Return the code of a pair's sides: 1 or 2 for a first modifier, 3 or 4 for a last one, 5 to 7 for two."""
     if s == none:
         return 1 + (1 if m > h else 0)
     if m > none:
@@ -266,7 +266,7 @@ class PairScorer:
     def add(
         self, tokens: Tokens, tree: LabelledTree, gold: Int64s, predicted: Int64s, averaged: AveragedArrays
     ) -> None:
-        """Move the weights from the pairs of predicted labels, int64[n], to those of the gold ones."""
+        """Make a perceptron update: weights of pairs of gold labels, int64[n], rise, those of predicted ones fall."""
         up, down = (np.concatenate([[0], labels, [0, 0]]) for labels in (gold, predicted))
         for table, rows in zip(self.tables, (tree.siblings, tree.grandparents), strict=True):
             first, second = rows.nodes[:, 1], rows.nodes[:, 2]

@@ -1,7 +1,7 @@
-"""Scores of the labels of arcs: of a tree's, or of all candidate arcs before the tree is known.
+"""Scores of the labels of arcs: those of a tree, or all candidate arcs before the tree is known.
 
-The weights of all labels of a feature lie in one block of the table, sixteen to a cache line, which is read as one
-vector: the number of the line is xor-ed onto the feature's place.
+The weights of all labels of a feature lie in one block of the table, in lines of sixteen labels; a line is read as one
+vector, and its number is xor-ed onto the feature's place.
 
 Where labels are scored with the arcs (``labeler.joint``), an arc's score includes that of its best label.  That depends
 on head and modifier only, so decoding is unchanged, and certificates cover the labelled tree.  Once the tree is known,
@@ -29,7 +29,7 @@ from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 LINE = 16
-"""Weights in a cache line of 64 bytes."""
+"""Number of labels whose weights are adjacent: as float32, a cache line of 64 bytes."""
 
 NEVER = -(1 << 30)
 """The score of labels that an arc cannot have."""
@@ -254,7 +254,7 @@ def _two_best(scores: Float64s | Int32s, best: Int64s, margins: Float64s) -> Non
 
 
 def add_labels(hashed: WordHashes, parts: PartRows, gold: Int64s, predicted: Int64s, averaged: AveragedArrays) -> None:
-    """Move the weights of wrongly labelled arcs, given the numbers of their labels, int64[n]."""
+    """Make a perceptron update for wrongly labelled arcs; ``gold`` and ``predicted`` are labels' numbers, int64[n]."""
     wrong = np.flatnonzero(gold != predicted)
     labels, change = np.stack([gold[wrong], predicted[wrong]], 1), np.tile([1.0, -1.0], len(wrong))
     add_labelled(hashed, parts, np.repeat(wrong, 2), labels.reshape(-1), change, averaged)

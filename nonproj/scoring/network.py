@@ -46,8 +46,8 @@ class ArcWeights(NamedTuple):
     Attributes
     ----------
     words : ndarray of shape (R, E), or (R, 2 * K) without layers over words in context
-        The vectors from which these layers start, or for each row one for heads and one for modifiers; row 0 is zero,
-        for strings unseen in training.
+        Rows whose sums are the input of these layers, or else have a half for heads and a half for modifiers; row 0,
+        for strings unseen in training, is zero.
     between : ndarray of shape (T, K)
     positions : ndarray of shape (POSITIONS, K)
     output : ndarray of shape (K,)

@@ -1,4 +1,4 @@
-"""A hint to the processor: memory that is read soon.
+"""A hint to the processor that memory will soon be read.
 
 A weight table is larger than the second-level cache, and its places are known before they are read.  Fetching them
 while other places are computed hides most of the time that memory takes.

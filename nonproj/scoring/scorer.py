@@ -109,7 +109,7 @@ class Scorer:
         self.label_table = part_templates(files[LABELLED_ARC], attributes) if self.n_labels else None
 
     def features(self, tokens: Tokens, parts: PartSpace, n_weights: int) -> Features:
-        """List and hash the parts."""
+        """Return the features of a sentence's parts, hashed for a table of ``n_weights`` weights."""
         pairs = [
             (hash_tokens(tokens, table, n_weights), part_type.rows(parts.arcs, start))
             for part_type, start, table in zip(parts.types, parts.starts, self.tables, strict=True)
@@ -256,7 +256,7 @@ def score_parts(hashed: WordHashes, parts: PartRows, weights: np.ndarray, scale:
     hashed : WordHashes
         From `hash_tokens`, for the same type of part.
     parts : PartRows
-        P of them.
+        The P parts.
     weights : ndarray, float32 or int16
         A table whose size is a power of two.
     scale : float
@@ -272,7 +272,7 @@ def score_parts(hashed: WordHashes, parts: PartRows, weights: np.ndarray, scale:
 
 
 def add_parts(hashed: WordHashes, parts: PartRows, delta: np.ndarray, averaged: AveragedArrays) -> None:
-    """Add ``delta`` times each part's features to the weights, and the step times that to the running total.
+    """Add ``delta`` times each part's features to the weights, and this times the step number to the running total.
 
     Parameters
     ----------

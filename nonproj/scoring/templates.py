@@ -70,7 +70,7 @@ class TemplateTable(NamedTuple):
     between_attribute : ndarray of shape (n_templates,), int32
     between_coefficient : ndarray of shape (n_templates,), uint64
     feat_coefficient : ndarray of shape (2, n_templates), uint64
-        For the features of head and of modifier; 0 where the template does not name one side's.
+        Coefficients of the head's and the modifier's features; 0 for a word whose features the template does not name.
     codes : ndarray of int32
         Numbers of the geometric codes; each plain template is looked up once for every code.
     code_shift : uint32
@@ -133,7 +133,7 @@ def grammar_of(part: str) -> Grammar:
 
 
 def _problem(part: str, terms: Sequence[Term], text: str) -> str | None:
-    """Return why terms do not fit together, or None: kernels loop over one set of values, and would ignore others."""
+    """Return why terms do not fit together, or None if they do: kernels loop over a single set of values."""
     between = sum(term.slot == "between" for term in terms)
     owners = [term.slot for term in terms if term.attribute == FEAT]
     if any(term.attribute == FEAT and (term.offset or term.slot not in ("h", "m")) for term in terms):
@@ -174,7 +174,7 @@ def _kind(terms: Sequence[Term]) -> int:
 
 
 def part_templates(spec: Mapping[str, Any], attributes: Sequence[str]) -> TemplateTable:
-    """Return one file of templates, see `load_templates`, as kernels read it.
+    """Compile the templates of one part type, an entry of `load_templates`, into the table that kernels use.
 
     ``attributes`` are the columns of `Tokens.atoms`.  Raises `ConfigError` if a template is invalid.
     """
@@ -228,12 +228,12 @@ def load_templates(
     pairs : bool
         Pairs of labels are scored, by ``label_sibling.yaml`` and ``label_grandparent.yaml``, if there are both.
     clusters : bool
-        Words are in clusters: templates under ``clusters`` are added to the others, which are used without them too.
+        Words have clusters: the templates under ``clusters`` in each file are added to its other templates.
 
     Returns
     -------
     dict of str to dict
-        By file name without ending.
+        The content of each file, by its name without ending.
 
     Raises
     ------

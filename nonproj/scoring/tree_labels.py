@@ -79,8 +79,8 @@ class TreeLabeler:
     ) -> np.ndarray:
         """Return the score of each label of each arc, float64[n, n_labels], `NEVER` for those that it cannot have.
 
-        It is the sum of the labeler's, which sees the tree, the one with which the arc was scored, if labels are scored
-        with the arcs, and those of the network and of the encoder, if there are any.
+        It is the sum of the labeler's score, which depends on the tree; the parser's, if it scores labels with the
+        arcs; and those of the network and the encoder, if there are any.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class TreeLabeler:
         known : LabelScores, optional
             See `scores`.
         demanded : mapping of int to int, optional
-            The nodes that must have a label, and its number.
+            The number of the required label of each node that has one.
 
         Returns
         -------
@@ -318,7 +318,7 @@ def _fill_margins(
     chosen: Int64s,
     margins: Float64s,
 ) -> None:
-    """Write the loss of the best labelling with another label of each word."""
+    """Write for each word how much the best labelling loses if the word gets another label."""
     heads, words, order, start, modifiers, first, _, _ = tree
     (_, counts, own), (inside, forward), most = found, chart, chart.inside.shape[1]
     best = np.full(inside.shape, -np.inf)  # of the labellings with each label of each node

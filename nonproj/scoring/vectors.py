@@ -90,12 +90,12 @@ class WordVectors(NamedTuple):
         return cls(list(found), table / np.float32(length or 1.0))
 
     def of(self, forms: Sequence[str]) -> np.ndarray:
-        """Return the vector of each word, float32[n, D], zeros for one without."""
+        """Return the vector of each word, float32[n, D]; zeros for words without one."""
         return chosen_rows(self.table, WordNumbers(self.words).of(forms))
 
 
 class WordNumbers:
-    """The numbers of words.
+    """A numbering of words by their positions in a list.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class WordNumbers:
 
     @classmethod
     def from_text(cls, text: np.ndarray) -> WordNumbers:
-        """Return the numbers of the words of a `text`; raise `ModelError` if it is damaged."""
+        """Return the numbering of the words in a `text`; raise `ModelError` if it is damaged."""
         try:
             words = text.tobytes().decode().split("\n")
         except UnicodeDecodeError:
@@ -140,7 +140,7 @@ def chosen_rows(table: np.ndarray, numbers: np.ndarray) -> np.ndarray:
 
 
 def _read_chosen(stream: Stream, path: str, most: int, kept: set[str]) -> dict[str, np.ndarray]:
-    """Return the vectors of the first words, and of those that are kept beyond the limit."""
+    """Return the vectors of the first ``most`` words, and of words in ``kept`` wherever they are."""
     first = stream.readline(_LONGEST_WORD * 16)
     fields = first.split()
     header = len(fields) == 2 and all(field.isdigit() for field in fields)

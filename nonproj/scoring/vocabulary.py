@@ -1,4 +1,4 @@
-"""Vocabularies of the attributes of words, and the encoder of sentences as integers.
+"""Vocabularies of the attributes of words, and an encoder that turns sentences into integers.
 
 A word becomes a row of small integers, one for each attribute that the templates use, and a list of morphological
 features.  The encoder keeps, for each thread, the rows of the words that it has encoded, so a known word costs one
@@ -41,7 +41,7 @@ MAX_FEATURES = 32
 memory, and words of natural languages have fewer (at most 17 in the Basque treebank)."""
 
 MOST_TAGS, LEAST_WORDS = 30, 600
-"""Limits of fine tags: more tags than the first, with fewer training words per tag than the second, are too many."""
+"""Limits of fine tags: more than `MOST_TAGS` are too many if each has fewer than `LEAST_WORDS` words on average."""
 
 _CACHED_WORDS = 200_000
 _FIRST = itemgetter(0)
@@ -229,10 +229,10 @@ class TokenEncoder:
         """Build the vocabularies of the named attributes from the strings that occur at least ``rare`` times.
 
         Strings are numbered by decreasing frequency, then alphabetically, so the numbers depend on the data alone.
-        Words with ``vectors`` have one more attribute, `nonproj.scoring.vectors.VECTOR`, in their own order; with
-        `PieceVectors`, all words have vectors, without numbers.
+        Words in ``vectors`` are the strings of one more attribute, `nonproj.scoring.vectors.VECTOR`, numbered in their
+        order there; `PieceVectors` need no attribute, because all words have vectors.
 
-        The strings of a ``known`` encoder come first and keep their numbers: of alternatives, only the last strings are
+        The strings of a ``known`` encoder come first and keep their numbers: of a tuple of strings, only the last is
         added, and the informative features are those of that encoder.
         """
         words = Counter(_columns(row, coarse) for sentence in sentences for row in sentence.rows)
@@ -300,16 +300,16 @@ class TokenEncoder:
 
 
 def _value(name: str, columns: tuple[str, str, str, str, str], clusters: Clusters | None) -> Any:
-    """Return an attribute of a word."""
+    """Return an attribute of a word, given its columns FORM, LEMMA, CPOSTAG, POSTAG and FEATS."""
     if clusters and name in PREFIXES:
         return clusters.of(columns[0], name)
     return ATTRIBUTES[name](*columns)
 
 
 def _alternatives(counts: Counter[Any], common: int | None) -> Counter[Any]:
-    """Return the counts of strings; of tuples, those of all last strings and of common other strings.
+    """Return the counts of strings; in a tuple, the last string counts, and the others if they are common.
 
-    A common string is at least one word in ``common``; with None, none is.
+    A string is common if at least one word in ``common`` has it; with None, no string is.
     """
     if not any(isinstance(value, tuple) for value in counts):
         return counts

@@ -27,12 +27,12 @@ class IndexColumns(NamedTuple):
     Attributes
     ----------
     attribute, offset, start : ndarray of shape (C,), int32
-        Column ``c`` is that of the attribute in the word at the offset; with the value v its entry of the index is
+        Column ``c`` is ``attribute[c]`` of the word at ``offset[c]``; the index entry of its value ``v`` is
         ``start[c] + v``.
     feat : int
         Start of the single morphological features of the word itself.
     size : int
-        Entries of the index.
+        Number of entries of the index.
     between : int
         Number of the attribute `BETWEEN`, or else of the first attribute.
     """
@@ -73,7 +73,7 @@ def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, in
 def word_rows(
     columns: IndexColumns, index: np.ndarray, tokens: Tokens | JoinedTokens, dropped: np.ndarray
 ) -> SparseRows:
-    """Return the rows of each word in training.
+    """Return the rows of each word, for training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The sizes of an encoder, and its tensors under our own names, read from a folder of Hugging Face.
+"""The sizes of an encoder, and its tensors under our own names, read from a Hugging Face folder.
 
 The kinds are BERT (Devlin et al. 2019) and those that compute the same: RoBERTa, XLM-R, CamemBERT, ELECTRA and
 DistilBERT.  They differ in the names of their tensors, in the number of the first position, and in whether sentences
@@ -38,7 +38,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
 """The shape of each array: queries, keys and values are the 3 of the attention; weight and bias the 2 of a norm."""
 
 MATRICES = ("words", "attention", "attention_output", "inner", "outer")
-"""The arrays that can have eight bits."""
+"""The arrays that can be stored in eight bits a weight."""
 
 LARGEST = {"layers": 100, "heads": 1000, "hidden": 20_000, "inner": 100_000, "positions": 100_000, "pieces": 10_000_000}
 """Limits of the sizes."""
@@ -131,7 +131,7 @@ class EncoderFolder(NamedTuple):
     tokenizer : str
         The text of tokenizer.json.
     licence : str
-        The licence in the head of the card, README.md; empty if it has none.
+        The licence in the front matter of the model card, README.md; empty if it has none.
     """
 
     architecture: Architecture
@@ -141,7 +141,7 @@ class EncoderFolder(NamedTuple):
 
 
 def read_folder(path: str | Path) -> EncoderFolder:
-    """Return the encoder in a folder of Hugging Face: config.json, tokenizer.json, model.safetensors.
+    """Return the encoder in a Hugging Face folder: config.json, tokenizer.json, model.safetensors.
 
     Nothing in it is executed.  Sizes and shapes are compared with config.json before a tensor is read.
 
@@ -229,7 +229,7 @@ def check_sizes(architecture: Architecture, owner: str) -> None:
 
 
 def collect(architecture: Architecture, first: int, types: int, read: Read) -> dict[str, np.ndarray]:
-    """Return the arrays of `ARRAYS`, from the tensors of a model of Hugging Face without the prefix of its kind.
+    """Return the arrays of `ARRAYS`, from the tensors of a Hugging Face model, named without the prefix of its kind.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def _text(path: Path) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    """Return the record in a JSON file."""
+    """Return the object in a JSON file."""
     try:
         found = json.loads(_text(path))
     except (ValueError, RecursionError):
@@ -326,7 +326,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def licence_of(path: Path) -> str:
-    """Return the licence in the head of a card."""
+    """Return the licence in the front matter of a model card; empty if it has none."""
     lines = _text(path).split("\n") if path.is_file() else []
     end = lines.index("---", 1) if lines[:1] == ["---"] and "---" in lines[1:] else 0
     found = [line.partition(":")[2] for line in lines[:end] if line.startswith("license:")]

@@ -5,8 +5,8 @@ the embeddings of a window's pieces, its output the weighted mean of the states 
 window, so there is neither padding nor a mask, and results cannot depend on other windows.
 
 Products with matrices of eight bits, attention and GELU (the exact one, with the error function) are ONNX Runtime's own
-operators.  Its optimiser is not used: there is nothing to fold, and the operator into which it fuses sums and norms
-takes three times as long as these.
+operators.  Its optimiser is not used: there is nothing to fold, and its fused operator for a sum and a norm takes three
+times as long as the two.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Writer:
         return name
 
     def matrix(self, name: str, array: np.ndarray) -> str:
-        """Add a matrix, which is constant too; return its name."""
+        """Add a constant matrix, kept apart from other constants; return its name."""
         self.matrices[name] = np.ascontiguousarray(array)
         return name
 

@@ -31,7 +31,7 @@ TRILINEAR = ("sibling", "grandparent")
 
 
 def sizes_of(hidden: int | str, n_labels: int | str) -> dict[str, tuple[Any, ...]]:
-    """Return the shape of each array, for vectors of a size and a number of labels."""
+    """Return the shape of each array, for vectors with ``hidden`` dimensions and a number of labels."""
     found: dict[str, tuple[Any, ...]] = {}
     for name, units in (("arc", ARC_UNITS), ("label", LABEL_UNITS)):
         for word in ("head", "modifier"):
@@ -94,7 +94,7 @@ class BiaffineLayers:
         return NodeLayers(of_arc[0], of_arc[1], of_label[0], of_label[1], found)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return the JSON values and arrays from which `from_state` makes the layers."""
+        """Return JSON values and arrays from which `from_state` restores the layers."""
         return {}, self.arrays
 
     @classmethod

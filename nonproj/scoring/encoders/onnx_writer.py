@@ -56,7 +56,7 @@ def field(number: int, value: int | float | str | bytes) -> bytes:
 
 
 def node(operator: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: float) -> bytes:
-    """Return an operator with one output; an input without a name is not given.
+    """Return an operator with one output; an empty name stands for an omitted optional input.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def node(operator: str, inputs: Sequence[str], output: str, domain: str = "", **
 
 
 def tensor(name: str, array: np.ndarray, inside: bool = True) -> bytes:
-    """Return a constant of float32 or uint8; or only its description, if it is given to the session by its name.
+    """Return a constant, float32 or uint8; if not ``inside``, only its description: the session gets it by name.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def tensor(name: str, array: np.ndarray, inside: bool = True) -> bytes:
 
 
 def value(name: str, shape: Sequence[int | str]) -> bytes:
-    """Return the description of an input or output, float32; an unknown size has a name.
+    """Return the description of an input or output, float32; sizes that vary are given by name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Words to the numbers of their pieces, by a tokenizer of Hugging Face (tokenizer.json).
+"""Words as numbers of pieces, cut by a Hugging Face tokenizer (tokenizer.json).
 
 Each word is cut by itself, as with ``is_split_into_words``.  Words are text: those that look like a special piece,
 such as ``<s>``, are cut like any other, because special pieces have names here that no text produces.
@@ -17,7 +17,7 @@ from nonproj.errors import DependencyError, ModelError, needs
 from nonproj.scoring.encoders.tokenizer import parse, special_names, special_pieces, steps
 
 _MOST_WORDS = 1 << 16
-"""The maximum number of words whose pieces are kept."""
+"""The maximum number of words whose pieces are cached."""
 
 _BEFORE = " "
 """The first character of special pieces: normalizers and pre-tokenizers leave no blank in a text that is cut."""
@@ -39,7 +39,7 @@ class SentencePieces(NamedTuple):
 
 
 class Pieces:
-    """The pieces of words.
+    """Cuts words into the pieces of a tokenizer.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _errors() -> Iterator[None]:
 
 
 def _each_word(settings: dict[str, Any]) -> Any:
-    """Return a pre-tokenizer that treats every word as one after a blank."""
+    """Return a pre-tokenizer that treats every word as if a blank preceded it."""
     always: dict[str, dict[str, Any]] = {
         "Metaspace": {"prepend_scheme": "always"},
         "ByteLevel": {"add_prefix_space": True},

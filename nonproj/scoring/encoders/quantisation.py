@@ -39,7 +39,7 @@ _AT_ONCE = 4096
 
 
 def block_size(length: int) -> int:
-    """Return the block size for rows of a length.
+    """Return the block size for rows of ``length`` weights.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def quantise(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def quantised_blocks(matrix: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes of a matrix, uint8, and the scale of each block of a size, float32[..., blocks].
+    """Return the bytes of a matrix, uint8, and the scale of each block of ``size`` weights, float32[..., blocks].
 
     Examples
     --------

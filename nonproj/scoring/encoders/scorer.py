@@ -17,8 +17,8 @@ from nonproj.scoring.encoders.tags import TagLayer
 from nonproj.scoring.vocabulary import Tokens
 
 WEIGHT, LABEL_WEIGHT, TAG_WEIGHT = 0.7, 0.7, 1.0
-"""Factors of an encoder's scores of parts, labels and tags, in margins of the linear models.  None of eleven others was
-significantly better (``research/history.md``)."""
+"""Factors of an encoder's scores of parts, labels and tags, in margins of the linear models.  None of eleven other
+settings was significantly better (``research/history.md``)."""
 
 _MOST_KEPT = 256
 """Maximum number of sentences whose vectors a thread keeps."""
@@ -36,7 +36,7 @@ class EncoderScorer(Fitted):
     tags : TagLayer or None
         Scores tags: see `nonproj.tagging.encoded`.
     learnt : ndarray of int64, optional
-        The sentences that it has learnt from, by `numbers_of`: its scores of them are overconfident.
+        Hashes, from `numbers_of`, of its training sentences: its scores of these are overconfident.
     """
 
     name: ClassVar[str] = "encoder"

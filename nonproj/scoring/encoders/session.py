@@ -53,7 +53,7 @@ class _Window(NamedTuple):
     sizes : ndarray of int64
         The number of pieces of the root and of each word.
     nodes : ndarray of int64
-        Nodes of the window, 0 for the root, whose vectors it provides.
+        The nodes of the window whose vectors it provides; 0 is the root.
     rows : ndarray of int64
         Their rows in the result.
     """

@@ -29,7 +29,7 @@ class TagLayer:
         ``tag_in`` of shape (hidden, TAG_UNITS), ``tag_bias`` of shape (TAG_UNITS,) and ``tag_output`` of shape
         (units, TAG_UNITS), a row for each part of a tag.
     scale : float
-        A factor of the scores.
+        Factor of the scores.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The settings of a tokenizer of Hugging Face (tokenizer.json), and which of them are accepted.
+"""The settings of a Hugging Face tokenizer (tokenizer.json), and checks of them.
 
 An untrusted tokenizer must neither take forever nor fill the memory, whatever the words: its steps are from a list,
 none makes a text much longer, and regular expressions are known ones.
@@ -152,7 +152,7 @@ def special_pieces(settings: dict[str, Any]) -> SpecialPieces:
 
 
 def _ends(processor: dict[str, Any], number: dict[str, int]) -> tuple[int, int]:
-    """Return the pieces before and after a sentence."""
+    """Return the numbers of the pieces before and after a sentence."""
     if processor["type"] == "Sequence":
         processor = next(each for each in processor["processors"] if each["type"] in _POST_PROCESSORS)
     if processor["type"] == "TemplateProcessing":

@@ -16,7 +16,7 @@ from nonproj.scoring.encoders.tokenizer import names, parse, special_names, spec
 from nonproj.types import Int64s
 
 LIMIT = 30_000
-"""The number of pieces to keep, by default."""
+"""Default limit on the number of pieces."""
 
 
 def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = LIMIT) -> Encoder:
