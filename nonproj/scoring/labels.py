@@ -29,7 +29,7 @@ from nonproj.scoring.vocabulary import PADDING, Tokens
 from nonproj.types import Float32s, Float64s, Int16s, Int32s, Int64s, PartRows, Uint8s
 
 LINE = 16
-"""Number of labels whose weights are adjacent: as float32, a cache line of 64 bytes."""
+"""Number of labels in a line, whose weights are adjacent: as float32, a cache line of 64 bytes."""
 
 NEVER = -(1 << 30)
 """The score of labels that an arc cannot have."""

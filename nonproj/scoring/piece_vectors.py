@@ -29,7 +29,7 @@ DEVIATION = 24.0
 """The root mean square of the numbers in the rows of pieces, which have 8 bits."""
 
 PROJECTION: Arrays = {"projection": ("int32", "dimensions *")}
-"""The array of a network that projects vectors to its rows, times `PROJECTION_UNIT`, rounded."""
+"""The array of a network that projects vectors to its rows: a matrix times `PROJECTION_UNIT`, rounded."""
 
 PROJECTION_UNIT = 256
 
