@@ -5,7 +5,7 @@ recurrent layers over the words of a sentence compute the word's contribution to
 scored item, such as an arc or a word, is the positive part of a sum of rows, some of them its words' and some its own;
 scores are products with the output weights.
 
-- `rows`: sums of sparse rows, their gradients, and steps of AdaGrad on them
+- `rows`: sums of sparse rows, their gradients, and AdaGrad for rows
 - `context`: recurrent layers over words in context, rounded to 8 bits, as a model has them
 - `context_learning`: these layers in training
 - `projection`: rows of words with pretrained vectors, which are products with a matrix

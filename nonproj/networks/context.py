@@ -96,7 +96,7 @@ class ContextWeights(NamedTuple):
         return dict(zip(CONTEXT, small, strict=True))
 
     def sums(self, vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
-        """Return the sums of nodes, int32[N, S]; those of nodes between sentences are 0.
+        """Return the S sums of each node, int32[N, S]; those of nodes between sentences are 0.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class ContextWeights(NamedTuple):
 
 
 def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return gates [N, 2 * E], cells [N, E] and outputs [N, E] of a layer, which are added to the vectors, float32.
+    """Return a layer's gates, [N, 2 * E], cells, [N, E], and outputs to add to the vectors, [N, E], float32.
 
     Parameters
     ----------
@@ -136,12 +136,12 @@ def run_layer(products: np.ndarray, sentences: Sentences) -> tuple[np.ndarray, n
 
 
 def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "the network") -> ContextWeights | None:
-    """Return the context in the arrays of a state that obeys the schema, or None.
+    """Return the layers over words in context in the arrays of a state that obeys the schema; None if it has none.
 
     Raises
     ------
     ModelError
-        If it does not match the number of sums of a word.
+        If a size or a weight is out of range, or the output does not match the number of sums of a word.
     """
     if "context_hidden" not in arrays:
         return None
@@ -161,7 +161,7 @@ def check_context(arrays: Mapping[str, np.ndarray], n_sums: int, owner: str = "t
 
 
 def _blocks(sentences: Sentences) -> Iterator[Sentences]:
-    """Yield the sentences in blocks of at least `_BLOCK` nodes, except the last."""
+    """Yield the sentences in blocks of about `_BLOCK` nodes, or one longer sentence."""
     first, end = sentences
     block = (end - first).cumsum() // _BLOCK
     cuts = np.flatnonzero(np.diff(block)) + 1
@@ -234,7 +234,7 @@ def _add_layer(
     integers: Float32s,
     sizes: Float32s,
 ) -> None:
-    """Add the outputs of a layer to the vectors of a sentence's words, given the products; update their integers."""
+    """Add the outputs of a layer to the vectors of words, given shares of products; update their integers and sizes."""
     (n, width), (first, end) = vectors.shape, bounds
     products, gates = np.empty((n, 3 * width), np.float32), np.empty((n, 2 * width), np.float32)
     cells, added = np.empty((n, width), np.float32), np.empty((n, width), np.float32)
@@ -250,7 +250,7 @@ def _add_layer(
 def _run_layer(
     products: Float32s, first: Int32s, end: Int32s, gates: Float32s, cells: Float32s, added: Float32s
 ) -> None:
-    """Write gates, cells and outputs.
+    """Write the gates, cells and outputs of a layer, given its products.
 
     Loops over units start at 0 and use few arrays, so that they are vectorised.
     """

@@ -46,7 +46,7 @@ class ContextLayers:
     Parameters
     ----------
     hyperparameters : Hyperparameters
-        With the size E of a word's vector, and the number L of layers.
+        Size E of a word's vector, number L of layers, dropout and standard deviation.
     n_sums : int
         The number S of sums of a word.
     rng : numpy.random.Generator
@@ -130,7 +130,7 @@ def _round(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _windows(vectors: np.ndarray, sentences: Sentences) -> np.ndarray:
-    """Return the vectors of each word's neighbours to the left, itself and to the right, [N, 3 * E]; zeros outside."""
+    """Return the vectors of each word's left neighbour, itself and its right neighbour, [N, 3 * E]; zeros outside."""
     width, (first, end) = vectors.shape[1], sentences
     found = np.zeros((len(vectors), 3 * width), np.float32)
     found[1:, :width], found[:, width : 2 * width], found[:-1, 2 * width :] = vectors[:-1], vectors, vectors[1:]

@@ -11,7 +11,7 @@ _LEAST = -64.0
 
 
 def exponentials(numbers: np.ndarray) -> np.ndarray:
-    """Return e to the power of each number, float32, of a contiguous array of numbers of at most 64.
+    """Return e to the power of each number in a contiguous array, float32; numbers are at most 64.
 
     For numbers below -64 the result is that of -64.
 
@@ -27,7 +27,7 @@ def exponentials(numbers: np.ndarray) -> np.ndarray:
 
 @kernel
 def _write_exponentials(numbers: Float32s, found: Float32s) -> None:
-    """Write the Taylor polynomial of each number's 256th part, squared eight times: additions and multiplications."""
+    """Write the Taylor polynomial of each number divided by 256, squared eight times: no step but basic arithmetic."""
     for i in range(numbers.shape[0]):
         x = max(numbers[i], _LEAST) / 256.0
         p = 1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0))

@@ -18,14 +18,14 @@ class Hyperparameters:
     Attributes
     ----------
     width : int
-        Numbers in the vector of a word.
+        Size of a word's vector.
     hidden : int
         Hidden units of a scored item.
     layers : int
         Recurrent layers over words in context.  Without them, the vector of a word consists of one for heads and one
         for modifiers, each with a learning rate of its own.
     batch : int
-        Size of a step, in sentences; in tokens for sentence ends.
+        Size of a batch, in sentences; in tokens for sentence ends.
     row_rate : float
         Learning rate of rows, by AdaGrad (Duchi, Hazan and Singer 2011).
     row_dropout, lexical_dropout : float
@@ -34,25 +34,25 @@ class Hyperparameters:
     min_count : int
         Rarer strings have no row.
     row_deviation : float
-        Standard deviation of the first weights of rows.
+        Standard deviation of the initial weights of rows.
     first_square : float
-        Initial sums of squares of rows.
+        Initial value of AdaGrad's sums of squared gradients of rows.
     last_row_rate : float
-        Share of the learning rate of rows at the end of training; rates fall linearly.
+        Share of the learning rate of rows that remains at the end of training; rates fall linearly.
     rate : float
         Learning rate of dense tables, by Adam (Kingma and Ba 2015).
     last_rate : float
-        Share of this rate at the end of training.
+        Share of this rate that remains at the end of training.
     warm_up : int
         Number of steps in which this rate rises from 0.
     projection_rate : float
         Learning rate of the matrix that projects pretrained vectors, by AdaGrad.
     deviation : float
-        Standard deviation of the first weights of most tables; that of others depends on their size.
+        Standard deviation of the initial weights of most tables; that of others depends on their size.
     unit_dropout, context_dropout : float
         Dropout probabilities of hidden units, and of the inputs of each layer over words in context.
     averaged : bool
-        Whether the network is the mean over the second half of the epochs, not that of the last one.
+        Whether weights are averaged over the second half of the epochs, not taken from the last one.
     min_steps, max_factor : int
         Small treebanks are trained for more epochs, up to this number of steps and this factor.
     """

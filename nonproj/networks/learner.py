@@ -43,7 +43,7 @@ class TrainableNetwork(Protocol):
     sizes : ndarray, int64
         Sizes of all examples, in the unit of `Hyperparameters.batch`.
     rows : list of AdaGrad
-        Steps on tables, each of which moves only some rows.
+        Optimisers of sparse tables: a step moves only some of their rows.
     dense : list of ndarray
         All other tables, float32, which Adam changes in place.
     """
@@ -54,11 +54,11 @@ class TrainableNetwork(Protocol):
     dense: list[np.ndarray]
 
     def gradient_of(self, chosen: np.ndarray) -> Gradient:
-        """Return the gradient of the examples with these numbers, with dropout of inputs."""
+        """Return loss and gradient of the examples with these numbers, with dropout."""
 
 
 class Learner:
-    """Training of a network.
+    """Trains a network.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Learner:
     epochs : sequence of ndarray
         The numbers of the examples of each epoch.
     chance : callable
-        Returns the generator of random numbers for the order in an epoch.
+        Returns the generator of random numbers for the order of examples in an epoch.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Learner:
             mean.apply()
 
     def epoch(self, epoch: int, progress: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> tuple[float, int]:
-        """Train for an epoch, from 0; return the mean loss of its choices, in nats, and how many were wrong."""
+        """Train for an epoch, from 0; return the mean loss of its choices, in nats, and the number of wrong ones."""
         order = self._chance(epoch).permutation(self._epochs[epoch])
         # an example belongs to the step that its last sentence or token is in
         place = (np.cumsum(self.network.sizes[order]) - 1) // self.hyper.batch

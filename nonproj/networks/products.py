@@ -1,4 +1,4 @@
-"""Products of matrices in training: sums in one order, fused multiplications and additions, on every processor.
+"""Matrix products in training: the same order of sums and fused multiply-adds on every processor.
 
 BLAS adds in an order of its own for each kind of processor, so the trained model would depend on it.
 """
@@ -139,6 +139,6 @@ _intrinsic: Any = intrinsic
 _write_tile: Any = _write_uncompiled if _config.DISABLE_JIT else _intrinsic(_tile)
 """``_write_tile(left, left_row, left_column, columns, found, width)``, in a kernel: write `_ROWS` rows of a product.
 
-``columns`` are `_COLUMNS` columns of the right matrix, of one row at least.  All is read and written from the beginning
-of ``left`` and ``found``, whose rows lie ``width`` apart.
+``columns`` are `_COLUMNS` columns of the right matrix, of one row at least.  Reading and writing begin at the first
+elements of ``left`` and ``found``; rows of ``found`` lie ``width`` apart.
 """

@@ -1,4 +1,4 @@
-"""Rows for words with pretrained vectors: a network learns the matrix that projects vectors to its rows."""
+"""The projection of pretrained vectors to rows of a network, by a matrix that the network learns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nonproj.networks.rows import AdaGrad, draw_weights
 
 
 class Projection:
-    """The rows of words in training, each the product of the word's vector and one matrix.
+    """The matrix, in training, by which vectors of words are multiplied to give rows.
 
     Parameters
     ----------
@@ -18,13 +18,13 @@ class Projection:
         D, the size of a vector.
     hyperparameters : Hyperparameters
     rng : numpy.random.Generator
-        For the first matrix.
+        For the initial matrix.
 
     Attributes
     ----------
     matrix : ndarray of shape (D, width), float32
     steps : AdaGrad
-        On the matrix.
+        Optimiser of the matrix.
     """
 
     def __init__(self, dimensions: int, hyperparameters: Hyperparameters, rng: np.random.Generator):
@@ -37,5 +37,5 @@ class Projection:
         return product(vectors, self.matrix)
 
     def gradient(self, vectors: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Return the gradient of the matrix, given those of the rows."""
+        """Return the gradient of the matrix, given vectors, float32[n, D], and gradients of rows, float32[n, width]."""
         return product(vectors.T, gradient)

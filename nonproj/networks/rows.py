@@ -1,4 +1,4 @@
-"""Sums of sparse rows of a table, the first layer of each network: forward, backward, and steps of AdaGrad on rows."""
+"""Sums of sparse rows of a table, the first layer of each network: forward and backward pass, and AdaGrad for rows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SparseRows(NamedTuple):
         return cls(start, rows.reshape(-1).astype(np.int32), np.ones(rows.size, np.float32))
 
     def take(self, items: np.ndarray) -> SparseRows:
-        """Return the rows of some items, which may repeat."""
+        """Return the rows of items with these numbers, which may repeat."""
         sizes = np.diff(self.start)[items]
         start = np.concatenate([[0], np.cumsum(sizes)])
         places = np.repeat(self.start[items] - start[:-1], sizes) + np.arange(start[-1])
@@ -97,7 +97,7 @@ class RowGradient(NamedTuple):
 
 
 class AdaGrad:
-    """Steps of AdaGrad on the rows of a table, which is changed in place.
+    """The AdaGrad optimiser of the rows of a table, which it changes in place.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class AdaGrad:
     first : float
         Initial value of the sums of squared gradients.
     pieces : int
-        Number of equal pieces of a row, each with a sum of its own.
+        Number of equal pieces of a row, each with its own sum of squares.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class AdaGrad:
         self.table, self.rate, self.squares = table, rate, np.full((len(table), pieces), first, np.float32)
 
     def step(self, gradient: RowGradient, factor: float = 1.0) -> None:
-        """Step along the gradients of sums of rows: each item moves its rows, by the gradient times their factors.
+        """Move each item's rows along the gradient of their sum, times their factors.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class AdaGrad:
 
 
 def draw_weights(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> np.ndarray:
-    """Return the first weights of a table, normally distributed, float32."""
+    """Return initial weights of a table, normally distributed with this standard deviation, float32."""
     drawn: np.ndarray = rng.standard_normal(shape, np.float32) * np.float32(deviation)
     return drawn
 
@@ -181,7 +181,7 @@ def _spread_rows(start: Int64s, row: Int32s, factor: Float32s, gradient: Float32
 def _follow_rows(
     start: Int64s, row: Int32s, factor: Float32s, gradient: Float32s, rate: float, table: Float32s, squares: Float32s
 ) -> None:
-    """Make a step on each row of each item, piece by piece."""
+    """Make a step of AdaGrad on each row of each item, piece by piece."""
     pieces = squares.shape[1]
     size = gradient.shape[1] // pieces
     for i in range(gradient.shape[0]):

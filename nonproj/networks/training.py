@@ -27,9 +27,9 @@ class NetworkInputs(NamedTuple):
     sentences : tuple of two ndarrays, int32
         The first word and the end of each sentence.
     items : SparseRows
-        Input rows of each scored item's hidden layer, K numbers each.  First the contextual ones (or the rows of the
-        words' vectors, without layers over words in context), the same number for each word, word by word; then the
-        static ones, in the same order; then ``more`` of `HiddenLayers.forward`.
+        Input rows of each scored item's hidden layer, K numbers each.  Rows are numbered from the contextual ones (or
+        the rows of the words' vectors, without layers over words in context), word by word, the same number for each;
+        then come the static ones, in the same order, and ``more`` of `HiddenLayers.forward`.
     vectors : ndarray of shape (N, D), float32, or None
         The pretrained vector of each word, zeros for a word without one.
     """
@@ -65,7 +65,7 @@ class ForwardPass(NamedTuple):
         Vectors of the words.
     context : ContextPass or None
     active : ndarray of shape (M, K), float32
-        The factor of each hidden unit, 0 where it is not positive.
+        The factor of each hidden unit, 0 where the unit is not positive.
     n_sums, n_more : int
         Number of rows that the words add in context, and of rows that belong to no word.
     """
@@ -105,7 +105,7 @@ class HiddenLayers:
     Parameters
     ----------
     rows : AdaGrad
-        Steps on the table, float32[R, E], whose rows sum to the words' vectors.
+        Optimiser of the table, float32[R, E], whose rows sum to the words' vectors.
     context : ContextLayers, optional
         Layers over words in context; without them, words add their vectors.
     alone : ndarray of shape (E, S), float32, optional
@@ -161,11 +161,11 @@ class HiddenLayers:
 
     @property
     def steps(self) -> list[AdaGrad]:
-        """The steps on the rows, and on the projection, if there is one."""
+        """The AdaGrad optimisers of the rows and, if there is a projection, of its matrix."""
         return [self.rows, *([self.projection.steps] if self.projection else [])]
 
     def row_gradients(self, inputs: NetworkInputs, of_vectors: np.ndarray) -> list[RowGradient]:
-        """Return the gradients for `steps`, given that of the vectors."""
+        """Return a gradient for each optimiser in `steps`, given that of the words' vectors."""
         found = [RowGradient(of_vectors, inputs.words)]
         if self.projection and inputs.vectors is not None:
             found.append(RowGradient(self.projection.gradient(inputs.vectors, of_vectors)))
@@ -173,19 +173,19 @@ class HiddenLayers:
 
 
 def draw_units(rng: np.random.Generator, shape: tuple[int, ...], dropped: float) -> np.ndarray:
-    """Return dropout factors of hidden units, float32: 0 with this probability, else scaled to a mean of 1."""
+    """Return dropout factors of hidden units, float32: 0 with probability ``dropped``, else scaled to a mean of 1."""
     found: np.ndarray = (rng.random(shape, np.float32) >= dropped) / np.float32(1.0 - dropped)
     return found
 
 
 def softmax_loss(scores: np.ndarray, gold: np.ndarray) -> tuple[float, int, np.ndarray]:
-    """Return minus the log-probability of the gold classes, the number of wrong items, and minus the scores' gradient.
+    """Return the negative log-likelihood of gold classes, the number of wrong items, and the scores' negative gradient.
 
     Parameters
     ----------
     scores : ndarray of shape (M, C), float32
     gold : ndarray of shape (M,), int64
-        The number of each item's class, -1 for one that is not learnt from.
+        The number of each item's class; -1 for an item that is not learnt from.
 
     Returns
     -------
