@@ -2,7 +2,7 @@
 
 - `hashing`: the hash of features and strings
 - `templates`: feature templates, and the terms that are hashed
-- `perceptron`: the averaged perceptron: lazy averages
+- `perceptron`: the weights of an averaged perceptron, with lazy averages
 - `optimisers`: AdaGrad, Adam, the mean of later epochs, and the loop over epochs
 - `concatenation`: concatenation of large arrays
 - `logistic`: logistic regression with two classes

@@ -16,7 +16,7 @@ _R = TypeVar("_R")
 
 
 def blocks(count: int, folds: int, size: int = 20) -> np.ndarray:
-    """Return the fold of each sentence, int64[count], by blocks: adjacent sentences are often from one text.
+    """Return the fold of each sentence, int64[count], by blocks, because adjacent sentences are often from one text.
 
     Examples
     --------

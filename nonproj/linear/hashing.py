@@ -64,7 +64,7 @@ def share(factor: np.uint64, number: int | np.uint32 | np.uint64) -> np.uint32:
 
 @kernel
 def place_share(place: int, number: int | np.uint32) -> np.uint32:
-    """Return the share of a number at one of the first `LONGEST` places of a string in its hash."""
+    """Return the share, in a string's hash, of a number at one of its first `LONGEST` places."""
     return share(_PLACES[place], number)
 
 
@@ -76,7 +76,7 @@ def length_share(length: int) -> np.uint32:
 
 @kernel
 def hash_codes(codes: Uint32s, first: int, last: int, most: int) -> np.uint32:
-    """Return the hash of the string ``codes[first:last]``, by its length and ``most`` characters at most."""
+    """Return the hash of the string ``codes[first:last]``, by its length and its first ``most`` characters."""
     key = length_share(last - first)
     for i in range(min(last - first, most)):
         key = np.uint32(key + place_share(i, codes[first + i]))
@@ -163,7 +163,7 @@ def _hash_suffixes(beginnings: CodePoints, texts: CodePoints, keys: Uint32s) -> 
 
 
 def hash_numbers(numbers: np.ndarray) -> np.ndarray:
-    """Return hashes of numbers from 0, uint32.
+    """Return hashes of non-negative integers, uint32.
 
     Examples
     --------

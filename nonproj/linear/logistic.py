@@ -19,13 +19,13 @@ class LogisticOptions(NamedTuple):
     Attributes
     ----------
     bits : int
-        Binary logarithm of the size of its table.
+        Binary logarithm of the size of the weight table.
     epochs : int
     rate : float
         The learning rate.
     first : int
-        Number of leading features of each example that are first trained alone, for as many epochs; 0 for none.  Rare
-        features, which explain single examples, then only add what frequent ones cannot explain.
+        Number of leading features of each example that are first trained alone, for ``epochs`` epochs; 0 for none.
+        Rare features, which explain single examples, then only add what frequent ones cannot explain.
     """
 
     bits: int
@@ -43,7 +43,7 @@ def _epoch(
     weights: Float32s,
     squares: Float32s,
 ) -> None:
-    """Go through the examples once."""
+    """Make a step of AdaGrad on each example, in this order."""
     for k in range(len(order)):
         row, target = rows[order[k]], gold[order[k]]
         score = 0.0
@@ -62,14 +62,14 @@ def fit(
     rng: np.random.Generator,
     progress: Callable[[Any], Any] = iter,
 ) -> np.ndarray:
-    """Return the weights of a classifier, float32, averaged over the epochs of the second half.
+    """Return the weights of a classifier, float32, averaged over the second half of the epochs.
 
     Parameters
     ----------
     rows : ndarray of shape (m, F), int32
         The places of the features of each example.
     gold : ndarray of shape (m,), uint8
-        Its class, 0 or 1.
+        The class of each example, 0 or 1.
     options : LogisticOptions
     rng : numpy.random.Generator
         For the order of the examples.

@@ -1,7 +1,7 @@
 """Optimisers: AdaGrad (Duchi, Hazan and Singer 2011), Adam (Kingma and Ba 2015), and the loop over epochs.
 
-AdaGrad's step of a weight shrinks with its own gradients, because some features are far more frequent than others.
-`nonproj.networks.rows` has its steps on the rows of networks.
+AdaGrad divides the step of a weight by the root of its summed squared gradients, because some features are far more
+frequent than others.  `nonproj.networks.rows` has AdaGrad for the rows of networks.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def run_epochs(name: str, numbers: Iterable[int], run: Callable[[int], str]) -> 
 
 
 class LaterMean:
-    """The mean of weights over the epochs of the second half.
+    """The mean of weights over the second half of the epochs.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class LaterMean:
         self._skipped, self._epochs = epochs // 2, 0
 
     def add(self) -> None:
-        """Include the weights after an epoch in the mean, if it is of the second half."""
+        """Include the weights after an epoch in the mean, if the epoch is in the second half."""
         self._epochs += 1
         if self._epochs > self._skipped:
             for table, total in zip(self._weights, self._totals, strict=True):
@@ -68,7 +68,7 @@ class LaterMean:
 
 
 class Adam:
-    """Steps of Adam on tables of weights, which are changed in place.
+    """The Adam optimiser of tables of weights, which it changes in place.
 
     Parameters
     ----------
@@ -125,6 +125,6 @@ def rounded_gradient(gradient: float | np.float64) -> float:
 def adagrad_step(
     weights: Float32s, squares: Float32s, place: int | np.uint32, gradient: float | np.float64, rate: float
 ) -> None:
-    """Move one weight along its gradient."""
+    """Make a step of AdaGrad on one weight, along its gradient."""
     root = root_of_squares(squares, place, gradient * gradient)
     weights[place] += np.float32(rate * gradient / root)

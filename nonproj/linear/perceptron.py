@@ -1,6 +1,6 @@
 """The averaged perceptron (Collins 2002): its weights, and lazy averages.
 
-Callers compute scores, inference and the difference of gold and predicted structures; their kernels update weights by
+Callers compute scores, predict, and compare gold and predicted structures; their kernels update weights by
 `change_weight`.
 """
 
@@ -66,7 +66,7 @@ class AveragedWeights:
         self.step = 1
 
     def arrays(self) -> AveragedArrays:
-        """Return the arrays that an update changes."""
+        """Return the arrays that an update changes, and the number of the next one."""
         return AveragedArrays(self.weights, self.total, float(self.step))
 
     def advance(self, steps: int = 1) -> None:

@@ -61,7 +61,7 @@ class Stored(Protocol):
 
 
 class Fitted(Stored):
-    """Fitted component; an instance of this class itself stands for no component and is not stored."""
+    """A fitted component; an instance of this class itself stands for no component and is not stored."""
 
     name: ClassVar[str] = ""
     schema: ClassVar[Schema] = Schema({}, {})
@@ -87,7 +87,7 @@ _C = TypeVar("_C", bound=type[Fitted])
 
 
 def register(component: _C) -> _C:
-    """Make a component known by its name, so that models with it can be loaded; ``ValueError`` if the name is taken."""
+    """Register a component by its name, so that models with it can be loaded; ``ValueError`` if the name is taken."""
     if KNOWN.get(component.name, component).__qualname__ != component.__qualname__:
         raise ValueError(f"there is a component named {component.name} already")
     KNOWN[component.name] = component

@@ -31,7 +31,7 @@ class Term(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """Names that the templates of a model may have.
+    """The names that templates may use, and how these may be combined.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class Grammar(NamedTuple):
     sets : tuple of str
         Attributes with several values, which have no column.
     kinds : int
-        Templates are sorted by kind, from 0 to ``kinds - 1``.
+        Number of kinds, by which templates are sorted.
     kind : callable
-        Returns the kind of a template, given its terms; by default there is one.
+        Returns the kind of a template, from 0, given its terms; by default there is one.
     problem : callable
         Returns why terms do not fit together, given terms and text, or None; by default all fit.
     """
@@ -81,7 +81,7 @@ class CompiledTemplates(NamedTuple):
         The template of each term, its offset and the number of its attribute.
     coefficient : ndarray, uint64
     others : list of (int, Term, int)
-        Terms about other slots or sets: their template, and their coefficient.
+        Terms about other slots or sets, with the numbers of their templates and their coefficients.
     """
 
     salt: np.ndarray
@@ -143,7 +143,7 @@ def compile_templates(
     Raises
     ------
     ConfigError
-        As `parse_template`.
+        As for `parse_template`.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def largest(table: np.ndarray) -> float:
 def quantise(weights: np.ndarray, scale: float | None = None) -> tuple[np.ndarray, float]:
     """Return weights rounded to int16, and their scale, by default that of `scale_of`.
 
-    Half the bytes are half the cache misses, and look-ups take most time.
+    Half the bytes are half the cache misses, and look-ups take most of the time.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def quantise(weights: np.ndarray, scale: float | None = None) -> tuple[np.ndarra
 
 @kernel
 def zero_of(weights: Float32s | Int16s) -> float:
-    """Return a zero of the type that sums the weights: sums of integers are exact, and quick because order is free."""
+    """Return zero in the type of sums of weights: sums of integers are exact, and fast because their order is free."""
     return abs(weights[0]) * np.int64(0)
 
 
