@@ -31,7 +31,7 @@ def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
     heads, modifiers : array-like of shape (A,), int
         Arc ``a`` goes from ``heads[a]``, in ``0 .. n``, to ``modifiers[a]``, in ``1 .. n``.
     n_words : int
-        Words of the sentence, ``n``.
+        Number of words of the sentence, ``n``.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def with_arcs(arcs: ArcSpace, heads: np.ndarray, modifiers: np.ndarray) -> ArcSp
 
 
 def subset(arcs: ArcSpace, keep: np.ndarray) -> ArcSpace:
-    """Index the arcs to ``keep``, bool[A], in time linear in the arcs.
+    """Index the arcs to ``keep``, bool[A], in time linear in the number of arcs.
 
     Examples
     --------

@@ -57,7 +57,7 @@ def head_automata(arcs: ArcSpace, n_states: ArrayLike) -> HeadAutomata:
 
     Examples
     --------
-    The right half-automaton of the root, number 1, may take any one word, for 2 points:
+    The right half-automaton of the root, number 1, may take any one word, with score 2:
 
     >>> from nonproj.parts.arcs import full_arc_space
     >>> arcs = full_arc_space(3)

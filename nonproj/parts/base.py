@@ -59,13 +59,13 @@ class PartType(ABC):
 
     @abstractmethod
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return the parts over the remaining arcs, ``keep`` bool[A].
+        """Return the numbers, int64, of the parts whose arcs all remain: those that ``keep``, bool[A], marks.
 
-        The result, int64, has their numbers over all arcs, in the order of their numbers over the remaining arcs.
+        They are numbers over all arcs, in the order of the parts' numbers over the remaining arcs.
         """
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata | None:
-        """Return the type's scores among ``scores``, float64[P], as head automata; None if they are on arcs alone.
+        """Return the type's scores among ``scores``, float64[P], as head automata; None if all are arc scores.
 
         Needed for sets of part types that have no compiled automaton (`nonproj.automata.compiled.COMPILED`).
         """

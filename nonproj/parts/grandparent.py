@@ -25,7 +25,7 @@ class Grandparent(PartType):
     codes = ("none", "direction", "order")
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
-        """Number the parts through each word, ``start`` int64[N + 1]."""
+        """Number the parts by the word in the middle; return ``start``, int64[N + 1]."""
         sizes = np.diff(arcs.start).astype(np.int64) * np.diff(arcs.out_start[::2])
         return first + np.concatenate([[0], np.cumsum(sizes)])
 

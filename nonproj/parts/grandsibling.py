@@ -28,7 +28,7 @@ class Grandsibling(PartType):
     influence = 3.0  # one transition becomes two
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
-        """Number the parts of each head, ``start`` int64[N + 1]."""
+        """Number the parts by head; return ``start``, int64[N + 1]."""
         sizes = np.diff(arcs.start) * transition_counts(arcs).reshape(-1, 2).sum(axis=1)
         return first + np.concatenate([[0], np.cumsum(sizes)])
 

@@ -25,7 +25,7 @@ class Sibling(PartType):
     influence = 3.0  # one transition becomes two
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
-        """Number the transitions of each half-automaton, ``start`` int64[2 * N + 1]."""
+        """Number the transitions by half-automaton; return ``start``, int64[2 * N + 1]."""
         sizes = transition_counts(arcs)
         return first + np.concatenate([[0], np.cumsum(sizes)])
 

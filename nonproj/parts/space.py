@@ -162,7 +162,7 @@ def describe_part(parts: PartSpace, number: int) -> str:
 
 
 def restrict(parts: PartSpace, keep: np.ndarray) -> tuple[PartSpace, np.ndarray]:
-    """Return the parts over the arcs to ``keep``, bool[A], and their numbers among all parts, int64.
+    """Return the space of parts over the arcs to ``keep``, bool[A], and their numbers in the given space, int64.
 
     ``scores[numbers]`` are the scores of the remaining parts.
 

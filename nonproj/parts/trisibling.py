@@ -1,6 +1,6 @@
 """Tri-siblings: three successive modifiers of a head on one side (Koo and Collins 2010, model 2).
 
-The modifiers of half-automaton ``q`` form a path ``START, m_1, .., m_j, END``; each three consecutive ones are a part,
+The modifiers of half-automaton ``q`` form a path ``START, m_1, .., m_j, END``; any three consecutive ones are a part,
 so a side without modifiers has none.  Positions are those of `nonproj.parts.sibling`: 0 is START, ``k + 1`` END.  The
 triple at positions ``a < b < c`` is part ``start[q] + c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a``; there are
 ``k * (k + 1) * (k + 2) // 6``.
@@ -26,7 +26,7 @@ class Trisibling(PartType):
     influence = 5.0  # two triples become three
 
     def number(self, arcs: ArcSpace, first: int) -> np.ndarray:
-        """Number the triples of each half-automaton, ``start`` int64[2 * N + 1]."""
+        """Number the triples by half-automaton; return ``start``, int64[2 * N + 1]."""
         k = np.diff(arcs.out_start).astype(np.int64)
         return first + np.concatenate([[0], np.cumsum(k * (k + 1) * (k + 2) // 6)])
 
@@ -45,7 +45,7 @@ class Trisibling(PartType):
         return numbers[: _restrict(arcs, start, keep, numbers)]
 
     def automata(self, arcs: ArcSpace, start: np.ndarray, scores: np.ndarray) -> HeadAutomata:
-        """Return automata whose states are START, 0, and ``1 + b * (b - 1) // 2 + a`` after modifiers ``a, b``."""
+        """Return automata with state 0 at START and ``1 + b * (b - 1) // 2 + a`` after positions ``a, b``."""
         ks = np.diff(arcs.out_start).astype(np.int64)
         automata = head_automata(arcs, 1 + ks * (ks + 1) // 2)
         for q, k in enumerate(ks.tolist()):
