@@ -10,7 +10,7 @@
 - `elimination`: elimination of words from a Markov chain, used to compute marginals.
 - `sampling`: trees drawn at random.
 - `pruning`: the candidate arcs that remain after pruning by marginals.
-- `domain`: which finite scores forbid an arc, and which scores are too large.
+- `domain`: finite scores that forbid an arc, and the limit on scores.
 - `rounding`: sums with known rounding errors, and bounds on the rounding error of a dual value.
 - `batches`: batches of arrays, padded or as lists.
 - `checks`: argument checks, and the statuses returned by kernels.

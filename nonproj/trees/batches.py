@@ -1,4 +1,4 @@
-"""Batches of user-supplied arrays: of one sentence, padded, or as lists of arrays of different sizes."""
+"""Batches of user-supplied arrays: one sentence, a padded array, or a list of arrays of different sizes."""
 
 from __future__ import annotations
 

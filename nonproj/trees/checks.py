@@ -29,7 +29,7 @@ def check_status(status: int) -> None:
 
 
 def check_flag(value: object, name: str) -> bool:
-    """Return a Boolean argument as bool, also given as 0, 1 or numpy's; raise ``ValueError`` for anything else.
+    """Return True, False, 0, 1 or a NumPy equivalent as bool; raise ``ValueError`` for any other argument.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def check_flag(value: object, name: str) -> bool:
 
 
 def check_integer(value: object, name: str, low: int, high: int | None = None) -> int:
-    """Return an integer argument as int, also given as numpy's; raise ``ValueError`` for anything else.
+    """Return an integer from ``low`` to ``high``, also NumPy's, as int; raise ``ValueError`` for anything else.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def check_matrix(values: ArrayLike, name: str) -> Float64s:
 
 
 def check_arc_scores(arcs: ArcSpace, scores: ArrayLike) -> Float64s:
-    """Return one score for each arc as contiguous, writable float64; raise ``ValueError`` if the number is wrong."""
+    """Return scores of arcs as contiguous, writable float64; raise ``ValueError`` if their number or one is invalid."""
     found = as_array(scores, np.float64)
     if found.shape != arcs.head.shape:
         raise ValueError(f"scores has shape {found.shape}; one score for each of {len(arcs.head)} arcs is expected")

@@ -82,9 +82,9 @@ def _covers_others(heads: Int64s, place: Int64s, n_below: Int64s) -> Bools:
 
 
 def count_nonprojective(tree: Int32s) -> int:
-    """Return the number of non-projective arcs of a tree, int32[N]; a lower bound if some words have no head, -1.
+    """Return the number of non-projective arcs of a tree, int32[N]; an estimate if some words have no head, -1.
 
-    Of two arcs that cross, one is non-projective.
+    The estimate is half of the crossed arcs, rounded up: of two arcs that cross, at least one is non-projective.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def prune(
     single_root: bool = False,
     projective: bool = False,
 ) -> ArcSpace:
-    """Return the probable arcs, and those of the most probable tree.
+    """Return the probable arcs, together with those of the most probable tree.
 
     Parameters
     ----------

@@ -59,12 +59,12 @@ def relative_matrix(scores: Float64s) -> Float64s:
 
 @kernel
 def score_outward(scores: Float64s, relative: Float64s, heads: Int32s) -> tuple[float, float]:
-    """Return the score of the best tree by arcs alone, and a bound of all trees that is rounded outward.
+    """Return the score of a tree that is the best by arc scores, and a bound on all trees that is rounded up.
 
     Parameters
     ----------
     scores, relative : ndarray of shape (N, N), float64
-        The scores of arcs, and the same relative to the best arc into each word.
+        The scores of arcs, and these relative to the best arc into each word.
     heads : ndarray of shape (N,), int32
 
     Examples
@@ -95,7 +95,7 @@ def rounding_error(
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Scores of arcs first.
+        The scores of arcs, then perhaps those of other parts.
     copies : ndarray of shape (3 A,), float64
         The copies of the scores of arcs at which the dual value was found.
     others : ndarray of float64

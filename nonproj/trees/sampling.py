@@ -99,7 +99,7 @@ def _sample(scores: np.ndarray, count: int, single_root: bool, rng: np.random.Ge
 
 
 def _odds(scores: np.ndarray) -> np.ndarray:
-    """Return the cumulative odds of each word's heads, float64[N, N]: row ``m`` is that of word ``m``."""
+    """Return the cumulative odds of each word's heads, float64[N, N], with a row for each word."""
     columns = np.where(np.eye(len(scores), dtype=np.bool_), -np.inf, scores)[:, 1:]
     top = columns.max(axis=0)
     rates = np.exp(columns - top)

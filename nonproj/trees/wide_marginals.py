@@ -38,7 +38,7 @@ large compared with it is a float64, and other scores are small enough for exten
 
 
 def wide_marginals(scores: np.ndarray, single_root: bool, p: np.ndarray, strict: bool) -> tuple[int, float]:
-    """Write the marginals to float64[N, N]; return (status, log Z).
+    """Write the marginals to ``p``; return (status, log Z).
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _deficits(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _number(logarithms: np.ndarray) -> np.ndarray:
-    """Return numbers given by their logarithms, without rounding; minus infinity gives 0."""
+    """Return the numbers with these logarithms, in this module's form, unrounded; `ZERO` for minus infinity."""
     finite = np.where(logarithms > -np.inf, logarithms, 0.0).astype(np.longdouble)
     return np.where(logarithms > -np.inf, _normal(finite + np.clongdouble(0)), ZERO)
 
@@ -120,7 +120,7 @@ def _normal(numbers: np.ndarray) -> np.ndarray:
 
 
 def _logarithm(numbers: np.ndarray) -> np.ndarray:
-    """Return logarithms, possibly rounded; about minus infinity for infinitesimal or absent numbers."""
+    """Return logarithms of numbers in this module's form, rounded; for infinitesimal ones they are hugely negative."""
     return UNIT * numbers.imag + numbers.real
 
 
