@@ -5,7 +5,7 @@
 - `fonts`: estimated widths of text
 - `svg`: scalable vector graphics; `tree.js` and `tree.css` draw the same in a page, whose colours `theme.js` changes
 - `certificate.js`: in a page, the button that opens the details of a certificate
-- `pages`: pages of one text, with joined scripts and a policy for browsers
+- `pages`: self-contained pages: joined scripts, and a content security policy
 - `images`: PNG and PDF, from SVG
 - `tikz`: LaTeX with the package tikz-dependency
 - `terminal`: brackets beside the words, in colour if the terminal supports it

@@ -50,7 +50,7 @@ class Picture(NamedTuple):
     confidence: list[float] | None = None
 
     def visible(self) -> Picture:
-        """Return the picture with `visible` texts."""
+        """Return the picture with control characters in its texts escaped: see `nonproj.io.terminal.visible`."""
         above, below = ([arc._replace(label=visible(arc.label)) for arc in arcs] for arcs in (self.above, self.below))
         forms, tags = (list(map(visible, texts)) for texts in (self.forms, self.tags))
         return Picture(forms, tags, above, below, self.confidence)
@@ -142,7 +142,7 @@ def partial_heads(sentence: Sentence) -> np.ndarray:
 
 
 def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:
-    """Return the arcs of a tree, given as the head of each word; those whose head is -1 have none."""
+    """Return the arcs of a tree, given the head of each word; a word whose head is -1 has none."""
     pairs = enumerate(zip(heads, labels, strict=True), 1)
     return [TreeArc(head, word, shown(label)) for word, (head, label) in pairs if head >= 0]
 
@@ -150,7 +150,7 @@ def arcs_of(heads: Sequence[int], labels: Sequence[str]) -> list[TreeArc]:
 def compared(
     heads: Sequence[int], labels: Sequence[str], other_heads: Sequence[int], other_labels: Sequence[str]
 ) -> tuple[list[TreeArc], list[TreeArc]]:
-    """Return the arcs of a tree, with their kinds by comparison with another tree, and the other's differing arcs.
+    """Compare a tree with another; return its arcs, with their kinds, and the other's arcs that differ.
 
     Labels are compared if both trees have them; an arc of a word without an arc in the other tree has the kind of a
     single tree.
@@ -186,5 +186,5 @@ def confidence_of(sentence: Sentence) -> list[float] | None:
 
 
 def shown(column: str) -> str:
-    """Return a column as pictures show it: an empty string if it is absent (``_``)."""
+    """Return a column for display: an empty string if it is absent (``_``)."""
     return "" if column == "_" else column

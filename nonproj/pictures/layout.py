@@ -135,7 +135,7 @@ def _slot_key(word: int, other: int, level: int) -> tuple[int, int]:
 
 
 class _Side(NamedTuple):
-    """The arcs above or below the words: levels, crossings, ends by word and the offset of both ends of each arc."""
+    """The arcs above or below the words: levels, crossings, ends by word, and the offsets of each arc's ends."""
 
     arcs: list[TreeArc]
     levels: list[int]

@@ -1,4 +1,4 @@
-"""Pages that consist of one text: scripts joined, and a policy that lets a browser run nothing else."""
+"""Self-contained web pages: joined scripts, and a content security policy that lets a browser run nothing else."""
 
 from __future__ import annotations
 

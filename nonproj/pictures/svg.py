@@ -68,7 +68,7 @@ def to_svg(picture: Picture, dark: bool | None = None) -> str:
 
 
 def in_notebook(picture: Picture) -> str:
-    """Return a picture as HTML with a scroll bar if it is too wide, for ``_repr_html_``."""
+    """Return a picture as HTML for ``_repr_html_``, with a scroll bar if it is too wide."""
     return f'<div style="overflow-x: auto; max-width: 100%">{to_svg(picture)}</div>'
 
 
@@ -92,7 +92,7 @@ def description(picture: Picture) -> str:
 
 
 def _words(layout: Layout, dark: bool | None) -> list[str]:
-    """Return the words with their tags, shaded by the uncertainty of their heads."""
+    """Return the SVG of words with their tags, shaded by the uncertainty of their heads."""
     lines, picture = [], layout.picture
     for i, (form, tag, x) in enumerate(zip(picture.forms, picture.tags, layout.centers, strict=True)):
         y = layout.words_top + 19
@@ -109,7 +109,7 @@ def _words(layout: Layout, dark: bool | None) -> list[str]:
 
 
 def arc_path(arc: PlacedArc) -> str:
-    """Return the line of an arc, up to its arrowhead, as the data of a path."""
+    """Return the line of an arc, up to its arrowhead, as SVG path data."""
     up = 1.0 if arc.top < arc.foot else -1.0
     tip = arc.foot - up * ARROW
     if not arc.arc.head:
@@ -129,7 +129,7 @@ def style_of(arc: PlacedArc) -> str:
 
 
 def _arc(arc: PlacedArc, dark: bool | None) -> str:
-    """Return an arc; a margin in the background colour separates it from those it crosses."""
+    """Return the SVG of an arc; a halo in the background colour separates it from arcs that it crosses."""
     name, up = style_of(arc), 1.0 if arc.top < arc.foot else -1.0
     path, kind = arc_path(arc), arc.arc.kind
     wide = 2.0 if name == "cross" or kind not in (PLAIN, RIGHT, ENHANCED) else 1.5
@@ -144,7 +144,7 @@ def _arc(arc: PlacedArc, dark: bool | None) -> str:
 
 
 def _label(arc: PlacedArc, dark: bool | None) -> str:
-    """Return the label of an arc, on its line, or beyond the end of an arc from the root."""
+    """Return the SVG of an arc's label, on its line, or beyond the end of an arc from the root."""
     kind = arc.arc.kind
     y = arc.top + 4 if arc.arc.head else arc.top - 5 if arc.top < arc.foot else arc.top + 12
     weight = "" if kind in (PLAIN, RIGHT, ENHANCED) else ' font-weight="600"'

@@ -17,7 +17,7 @@ _MARKS = {RIGHT: " ", WRONG: "x", LABEL: "~"}
 def brackets(heads: Sequence[int]) -> list[str]:
     """Return a line of brackets for each word of a tree, ``heads[0] == -1``; arcs from the root are not drawn.
 
-    Crossing brackets are crossing arcs.
+    Brackets cross where arcs cross.
 
     Examples
     --------
