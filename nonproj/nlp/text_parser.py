@@ -1,4 +1,4 @@
-"""Text in, trees out, in one call: ``nonproj.load("greek.nonproj")(text)``."""
+"""Parsing of text with one call: ``nonproj.load("greek.nonproj")(text)``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from nonproj.types import Float64s, Int32s, Sentence
 from nonproj.workers.objects import parse_in_processes
 
 C = TypeVar("C")
-"""The type of the context of a text."""
+"""The type of the object that `TextParser.pipe` returns beside each document."""
 
 
 def load(
@@ -92,7 +92,7 @@ class TextParser:
     ----------
     model : Model
     parser : Parser
-        Access to the single stages.
+        The parser of sentences, which gives access to single stages.
     """
 
     def __init__(
@@ -318,7 +318,7 @@ class TextParser:
 
 
 def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
-    """Return an unpickled parser."""
+    """Return the parser from the parts that `TextParser.__reduce__` pickles."""
     return TextParser(Model.from_bytes(data), decoding, tags, name=name)
 
 
