@@ -100,7 +100,7 @@ class Clusters(Fitted):
 
     @classmethod
     def from_state(cls, description: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Clusters:
-        """Return the clusters that `state` has described.
+        """Return the clusters of a `state`.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class CrossingScorer(Fitted):
     unit: float
 
     def costs(self, tokens: Tokens | JoinedTokens, arcs: PartRows, labels: Int64s, table: TemplateTable) -> Float64s:
-        """Return the cost of each arc with a label, float64[A].
+        """Return the cost of each labelled arc if it is crossed, float64[A].
 
         Logarithms are rounded, because their last digits depend on the processor.
         """

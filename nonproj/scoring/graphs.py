@@ -158,7 +158,7 @@ def _is_of_letters(text: str) -> bool:
 
 
 class Candidate(NamedTuple):
-    """A possible arc.
+    """A possible arc of an enhanced graph.
 
     Attributes
     ----------

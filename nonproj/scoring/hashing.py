@@ -21,14 +21,14 @@ from nonproj.types import Float64s, Int32s, Int64s, Uint8s, Uint32s, Uint64s
 
 
 class PlainTemplates(NamedTuple):
-    """The plain templates of one sentence, in few arrays because passing an array to a kernel takes time.
+    """One sentence under the plain templates, in few arrays because passing an array to a kernel takes time.
 
     Attributes
     ----------
     shares : ndarray of shape (n_slots, N + 2, n_templates), uint32
         Each word's share of the hash of each template, in each slot.
     n_plain : int
-        The first ``n_plain`` templates are plain.
+        Number of plain templates, which come first; the others are over sets of values.
     codes : ndarray, int32
         Columns of the geometric codes; each plain template is looked up once under each.
     shift : uint32
@@ -45,7 +45,7 @@ class PlainTemplates(NamedTuple):
 
 
 class SetTemplates(NamedTuple):
-    """The templates of one sentence over sets of values: the words between, and single morphological features.
+    """One sentence under the templates over sets of values: the words between, and single morphological features.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ class LabelledTree(NamedTuple):
         The modifiers of ``h``, from left to right, are ``modifiers[start[h]:start[h + 1]]``.
     modifiers : ndarray of shape (n,), int32
     first : ndarray of shape (N + 1,), int32
-        The sibling pairs of ``h`` are ``first[h]:first[h + 1]``, from that of the START to that of the END.
+        The sibling pairs of ``h`` are ``first[h]:first[h + 1]``, from the one at START to the one at END.
     siblings : PartRows
         Pairs of adjacent modifiers, (h, s, m), of all heads that have modifiers.
     grandparents : PartRows
@@ -149,7 +149,7 @@ def _sibling_position(h: int, s: int, m: int, none: int) -> int:
 
 
 class CandidateLabels(NamedTuple):
-    """Some labels of each node, best first; the root, START and END have one, 0.
+    """The candidate labels of each node, best first; the root, START and END have one, 0.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ TOTAL = 0.001
 
 
 def informative(sentences: Iterable[Sentence], coarse: bool = False) -> frozenset[str]:
-    """Return the features to keep.
+    """Return the features that ``morph`` keeps, such as ``Case=Nom``.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def codes_of(part: str) -> tuple[str, ...]:
 def template_files(
     parts: str | Sequence[str], labelled: bool = False, pairs: bool = False, crossing: bool = False
 ) -> dict[str, str]:
-    """Return the template files of a set of part types, and the part type of each, or ``label``.
+    """Return the names of the template files for a set of part types, each with its part type, or ``label``.
 
     ``labelled`` says whether labels are scored with the arcs, ``pairs`` whether pairs of labels are scored, and
     ``crossing`` whether labelled arcs have costs where they are crossed.

@@ -91,7 +91,7 @@ class TreeLabeler:
         known : LabelScores, optional
             From `Scorer.score_batch`, for arcs that include the trees'.
         demanded : mapping of int to int, optional
-            The nodes whose labels are required: they may have any.
+            The required labels, by node; such a node may have any label.
         """
         (weights, scale), (parser_weights, parser_scale) = self.tables
         rows, scorer = label_parts(trees, batch), self.scorer

@@ -58,7 +58,7 @@ class IndexColumns(NamedTuple):
 
 
 def columns_for(vocabularies: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
-    """Return the columns of a new network, attribute and offset, of the attributes that have a vocabulary.
+    """Return the columns of a new network, pairs of attribute and offset, for the attributes that have a vocabulary.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pretrained encoders (BERT, RoBERTa, XLM-R) by ONNX Runtime: words in, one vector for each word out.
+"""Pretrained encoders (BERT, RoBERTa, XLM-R), run by ONNX Runtime: words in, one vector for each word out.
 
 Optional: the extra ``encoder``.  A model stores arrays only; the graph is written when it is loaded, so a file brings
 no operators of its own.  Each sentence is computed by itself, so its vectors never depend on the batch.
@@ -11,7 +11,7 @@ no operators of its own.  Each sentence is computed by itself, so its vectors ne
 - `windows`: long sentences as overlapping windows
 - `onnx_writer`: graphs in the ONNX format, as bytes
 - `graph`: the graph of an encoder, written when it is loaded
-- `session`: the encoder itself
+- `session`: the encoder and its runs
 - `heads`: scores of parts and labels from the vectors
 - `tags`: tags from the vectors of words
 - `scorer`: encoder, heads and tags together, as a component of a model

@@ -1,6 +1,6 @@
 """The sizes of an encoder, and its tensors under our own names, read from a Hugging Face folder.
 
-The kinds are BERT (Devlin et al. 2019) and those that compute the same: RoBERTa, XLM-R, CamemBERT, ELECTRA and
+The kinds are BERT (Devlin et al. 2019) and others of the same structure: RoBERTa, XLM-R, CamemBERT, ELECTRA and
 DistilBERT.  They differ in the names of their tensors, in the number of the first position, and in whether sentences
 have types; the position embeddings here begin with the first position used, and include the type of first sentences.
 
@@ -41,10 +41,10 @@ MATRICES = ("words", "attention", "attention_output", "inner", "outer")
 """The arrays that can be stored in eight bits a weight."""
 
 LARGEST = {"layers": 100, "heads": 1000, "hidden": 20_000, "inner": 100_000, "positions": 100_000, "pieces": 10_000_000}
-"""Limits of the sizes."""
+"""Maximum of each size."""
 
 LARGEST_NUMBER = 1e4
-"""The largest number in a vector, and in the layers behind an encoder, so that no sum of products overflows."""
+"""Maximum absolute value in vectors and in the layers behind an encoder, so that no sum of products overflows."""
 
 _PREFIXES = {
     "bert": "bert.",
@@ -82,7 +82,7 @@ _WEIGHTS = (
 """The names of a layer's tensors, those of DistilBERT second."""
 
 Read = Callable[[str, tuple[int, ...]], np.ndarray]
-"""Function that returns the tensor with a name and shape."""
+"""Function that returns the tensor with this name and shape."""
 
 
 class Architecture(NamedTuple):

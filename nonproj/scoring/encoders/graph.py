@@ -50,7 +50,7 @@ class _Writer:
         return name
 
     def product(self, name: str, place: tuple[int, ...], x: str) -> str:
-        """Add the product with the matrix ``name`` at a place, plus its bias; return its output."""
+        """Add the product with the matrix ``arrays[name][place]``, plus its bias; return its output."""
         own = ".".join(map(str, (name, *place)))
         bias = self.constant(f"{own}.bias", self.arrays[f"{name}_bias"][place])
         if not self.quantised:

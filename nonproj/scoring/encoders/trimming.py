@@ -34,7 +34,7 @@ def trimmed(folder: EncoderFolder, texts: Sequence[Sequence[str]], limit: int = 
     Raises
     ------
     ModelError
-        The text is not a tokenizer, or not that of the encoder.
+        The tokenizer of the folder is invalid, or has more pieces than the encoder.
     """
     architecture, arrays, tokenizer, _ = folder
     pieces = Pieces(tokenizer)
