@@ -7,7 +7,7 @@ from right to left, so a vector depends on the whole sentence, and nearly all of
 last matrix gives the terms that are added to a network's hidden layer.
 
 Weights are integers of 8 bits, and so are the numbers of a word's vector in a product, relative to the largest of them.
-Their sums of products are exact in float32, in any order; all else is computed number by number, by the four operations
+Their sums of products are exact in float32, in any order; all else is computed element by element, by basic arithmetic
 alone.  So scores depend on nothing but the sentence.
 """
 
@@ -38,7 +38,7 @@ LIMIT = 1e6
 """Vectors are clipped to this absolute value."""
 
 LEAST = 1e-30
-"""A vector whose numbers all have a smaller absolute value becomes 0; in training, so does a number of a gradient."""
+"""Vectors whose numbers are all below this in absolute value become 0; in training, so do numbers of gradients."""
 
 LARGEST_SUM = 2.0**24
 """Sums are clipped to this absolute value, in units of their integers."""
@@ -80,7 +80,7 @@ class ContextWeights(NamedTuple):
     factors : ndarray of shape (S,), float32
         Factors of the products of the output.
     unit : ndarray of shape (1,), float32
-        The scale of vectors that are integers.
+        Factor of the input vectors: their scale, if they are integers.
     """
 
     hidden: np.ndarray

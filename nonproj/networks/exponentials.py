@@ -27,7 +27,7 @@ def exponentials(numbers: np.ndarray) -> np.ndarray:
 
 @kernel
 def _write_exponentials(numbers: Float32s, found: Float32s) -> None:
-    """Write the Taylor polynomial of each number divided by 256, squared eight times: no step but basic arithmetic."""
+    """Write the Taylor polynomial of each number divided by 256, squared eight times, by basic arithmetic alone."""
     for i in range(numbers.shape[0]):
         x = max(numbers[i], _LEAST) / 256.0
         p = 1.0 + x / 7.0 * (1.0 + x / 8.0 * (1.0 + x / 9.0))

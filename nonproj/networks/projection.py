@@ -10,7 +10,7 @@ from nonproj.networks.rows import AdaGrad, draw_weights
 
 
 class Projection:
-    """The matrix, in training, by which vectors of words are multiplied to give rows.
+    """A matrix in training that projects the vectors of words to rows.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from nonproj.types import Float32s, Int16s, Int32s, Int64s
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix: for each of M items, such as words, the rows of a table whose sum it is.
+    """A sparse matrix: for each of M items, such as words, the rows of a table that are summed.
 
     Attributes
     ----------
