@@ -11,8 +11,8 @@ class Stream(IntEnum):
     """Streams of random numbers, one for each use in training.
 
     The generator of a stream is seeded with the option ``seed``, the number of the stream, and, where there are
-    several, those of a model, an epoch, a fold or a copy.  Another number for a use gives other models: a new use gets
-    a new number.
+    several, those of a model, an epoch, a fold or a copy.  Changing the number of a use changes models, so a new use
+    gets a new number.
     """
 
     PARSER = 0
