@@ -24,7 +24,7 @@ MAX_PARTS = 100_000_000
 
 
 def arc_space(heads: ArrayLike, modifiers: ArrayLike, n_words: int) -> ArcSpace:
-    """Index a list of arcs in any order.
+    """Index arcs that are listed in any order.
 
     Parameters
     ----------

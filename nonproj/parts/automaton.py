@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class HeadAutomata(NamedTuple):
-    """A weighted automaton for each side of each head; minus infinity forbids.
+    """A weighted automaton for each side of each head; a score of minus infinity forbids.
 
     Attributes
     ----------

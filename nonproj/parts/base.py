@@ -59,7 +59,7 @@ class PartType(ABC):
 
     @abstractmethod
     def restrict(self, arcs: ArcSpace, start: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Return the numbers, int64, of the parts whose arcs all remain: those that ``keep``, bool[A], marks.
+        """Return the numbers, int64, of the parts whose arcs are all to ``keep``, bool[A].
 
         They are numbers over all arcs, in the order of the parts' numbers over the remaining arcs.
         """
