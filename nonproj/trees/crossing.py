@@ -98,7 +98,7 @@ def count_nonprojective(tree: Int32s) -> int:
 
 
 def crossed(heads: Int32s | Int64s, modifiers: Int32s | Int64s) -> Bools:
-    """Return a mask of the arcs that another one of them crosses, given the two words of each.
+    """Return a mask of the arcs that cross another of these arcs, given the two words of each.
 
     Examples
     --------

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOW, RATIO = -1e8, 1e6
-"""A score forbids its arc if it is below `LOW`, and its absolute value above `RATIO` times that of any higher score."""
+"""A score forbids its arc if it is below `LOW`, and its absolute value above `RATIO` times every higher one's."""
 
 LARGEST = 1e290
 """Maximum absolute value of a score, so that sums over a sentence do not overflow."""

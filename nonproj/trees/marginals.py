@@ -90,7 +90,7 @@ def marginals_trusted(scores: Float64s, single_root: bool, strict: bool) -> tupl
 
 @kernel
 def _marginals(scores: Float64s, single_root: bool, p: Float64s) -> tuple[int, float]:
-    """Write the marginals to float64[N, N]; return (status, log Z)."""
+    """Write the marginals to ``p``; return (status, log Z)."""
     n_nodes = scores.shape[0]
     status, scale = _fill_rates(scores, single_root, p)
     if status != FOUND or n_nodes == 1:

@@ -59,7 +59,7 @@ def relative_matrix(scores: Float64s) -> Float64s:
 
 @kernel
 def score_outward(scores: Float64s, relative: Float64s, heads: Int32s) -> tuple[float, float]:
-    """Return the score of a tree that is the best by arc scores, and a bound on all trees that is rounded up.
+    """Return the score of a tree that is the best by arc scores, and an upper bound on all trees, rounded up.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Trees drawn at random from an arc-factored model, with their exact probabilities.
+"""Exact random samples of trees from an arc-factored model.
 
 Wilson (1996), "Generating random spanning trees more quickly than the cover time": from each word a random walk goes
-from modifier to head, with the odds of the heads as probabilities, until it meets the current tree; its loops are
+from modifier to head, with probabilities proportional to ``exp(score)``, until it meets the current tree; its loops are
 erased.  For a single root, the modifier of the root is drawn first, by its marginals (Zmigrod, Vieira and Cotterell
 2021, "Efficient sampling of dependency structure").
 
