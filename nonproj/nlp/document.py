@@ -275,7 +275,7 @@ class ParsedSentence:
 
     @property
     def text(self) -> str:
-        """The text of the sentence: the comment ``# text``, or else the tokens, separated by blanks."""
+        """The text of the sentence: the comment ``# text``, or else tokens, with blanks unless ``SpaceAfter=No``."""
         for line in self.sentence.lines:
             if line.startswith("# text ="):
                 return line.removeprefix("# text =").strip()
