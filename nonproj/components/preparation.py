@@ -266,7 +266,7 @@ def has_several_roots(sentences: Sequence[Sentence], config: Config, start: Mode
 
 
 def projectivity(sentences: Sequence[Sentence]) -> tuple[float, bool]:
-    """Return the share of non-projective arcs, a lower bound for partial trees, and whether trees are projective.
+    """Return the share of non-projective arcs, an estimate for partial trees, and whether trees are projective.
 
     Arcs that are few, or in few sentences, may be mistakes.
     """

@@ -364,18 +364,19 @@ class Document:
     def to_frame(self) -> pandas.DataFrame:
         """Return a ``pandas.DataFrame`` with a row for each word.
 
-        Its columns are ``sentence`` (the index in `sentences`), the fields of `Word`, and ``certified``.  Probabilities
-        are NaN without a classifier.
+        Its columns are ``sentence`` (the index in `sentences`), the fields of `Word`, ``deps`` if there are enhanced
+        graphs, and ``certified``.  Probabilities are NaN without a classifier.
         """
         require_pandas()
         import pandas
 
+        names = [*WORD_FIELDS, *["deps"] * any(sentence.parse.graph for sentence in self.sentences)]
         rows = [
-            (number, *word.to_dict().values(), sentence.certified)
+            (number, *(getattr(word, name) for name in names), sentence.certified)
             for number, sentence in enumerate(self.sentences)
             for word in sentence
         ]
-        frame = pandas.DataFrame(rows, columns=["sentence", *WORD_FIELDS, "certified"])
+        frame = pandas.DataFrame(rows, columns=["sentence", *names, "certified"])
         whole = dict.fromkeys(("sentence", "id", "head"), int) | dict.fromkeys(("start", "end"), "Int64")
         sure = dict.fromkeys(("confidence", "label_confidence"), float)
         return frame.astype(whole | sure | {"certified": bool})

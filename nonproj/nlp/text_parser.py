@@ -313,13 +313,13 @@ class TextParser:
         for sentence, parse in self.parser.parse_all(self._fit.over(stream), batch_size):
             yield ParsedSentence(sentence, parse)
 
-    def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[bytes, DecodingConfig, str, str]]:
-        return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name)
+    def __reduce__(self) -> tuple[Callable[..., TextParser], tuple[Any, ...]]:
+        return _restore, (self.model.to_bytes(), self.decoding, self.tags, self.name, self.parser.request.lexicon)
 
 
-def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str) -> TextParser:
+def _restore(data: bytes, decoding: DecodingConfig, tags: str, name: str, lexicon: LexiconSource) -> TextParser:
     """Return the parser from the parts that `TextParser.__reduce__` pickles."""
-    return TextParser(Model.from_bytes(data), decoding, tags, name=name)
+    return TextParser(Model.from_bytes(data), decoding, tags, name=name, lexicon=lexicon)
 
 
 def _checked_pair(item: Any) -> tuple[Any, Any]:
