@@ -27,7 +27,7 @@ def locate_models(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def _path(model: str) -> str:
-    """Return the file of a model, or the name if there is none."""
+    """Return the path of a model's file, or the argument itself if no model is found."""
     known = os.path.exists(model) or is_on_hub(model) or (is_name(model) and installed(model))
     return str(located(model)) if known else model
 

@@ -1,4 +1,4 @@
-"""``nonproj parse`` task by task: by workers, of several files, or with ``--resume`` after a killed run."""
+"""Parsing task by task: ``nonproj parse`` with workers, several files, or ``--resume`` after a killed run."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class _File(NamedTuple):
 
     @classmethod
     def of(cls, target: ParseTarget, options: argparse.Namespace) -> _File:
-        """Return a file with its digests; only statistics depend on its name."""
+        """Return a file with its digests; the key depends on the input's name only with ``--stats``."""
         if not options.resume:
             return cls(target)
         age = _age(target.source)  # before it is read, so that a later change is noticed
@@ -132,7 +132,7 @@ def _facts(
 class _Job:
     """A job and its completed work.
 
-    The log has a record for each complete file; records for the completed tasks of the current file follow.
+    ``partial`` has a record for each complete file, then records for the completed tasks of the current one.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class _Job:
         self._start_file(partial.begin if partial else 0)
 
     def _start_file(self, place: int) -> None:
-        """Forget the previous file; the records of the next one begin at a place of the log."""
+        """Forget the previous file; the records of the next one begin at ``place`` in the log."""
         self.place, self.is_complete, self.numbered = place, False, 0
         self.log = ParseLog(self.lines if self.statistics else None, self.proofs)
 
@@ -201,7 +201,7 @@ class _Job:
             yield from parsed.records
 
     def _restore(self, partial: JobLog, files: list[_File]) -> tuple[list[_File], list[str]]:
-        """Return the incomplete files, and the digests of the completed tasks of the first."""
+        """Restore completed work; return the incomplete files, and the digests of the first one's completed tasks."""
         complete, tasks = dict[str, tuple[ParseLog, bytes]](), list[str]()
         state: dict[str, Any] = {}
         try:
