@@ -64,7 +64,7 @@ log = logging.getLogger("nonproj")
 
 
 class ConfidenceComponent(Component):
-    """The classifier."""
+    """The component that trains the confidence classifier."""
 
     name, kind = "confidence", Classifier
     needs, figures, parallel = ("segmenter", "tagger", "pruner"), ("confidence",), True
