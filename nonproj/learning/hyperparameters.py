@@ -18,8 +18,8 @@ class TreebankHyperparameters:
         Parsers return projective trees by default if a smaller share of the training arcs is non-projective: UAS rises
         with a share of 0 and falls from 0.18 % on.
     min_crossing, min_sentences : int
-        Number of non-projective arcs, and of sentences with them or with several roots, below which trees have none:
-        one wrong head makes either.
+        Minimum numbers of non-projective arcs, and of sentences with them or with several roots; fewer are taken for
+        mistakes, because one wrong head makes either.
     punctuated_from : float
         If a smaller share of the sentences ends with punctuation, trees decide between doubtful sentences of plain text
         by default (`nonproj.text.alternatives`).
