@@ -81,7 +81,7 @@ class Collins:
     tags : frozenset of str
         The tags of words.
     tagged : dict
-        Word numbers by the pairs (word, tag), as numbers, that were seen in training.
+        The word of each pair (word, tag) that was seen in training; all as numbers.
     """
 
     def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter[Any], factor: float = FACTOR):
@@ -105,7 +105,7 @@ class Collins:
         Raises
         ------
         SizeError
-            There are more than 127 categories and tags, or more than 131071 words.
+            There are more than 127 categories and tags, 131071 words, or 4096 pairs of a category and its head child.
         """
         trees = [with_base_phrases(tree) for tree in trees]
         frequency = Counter(word for tree in trees for word in tree.words())

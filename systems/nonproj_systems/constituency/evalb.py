@@ -177,7 +177,7 @@ def compare_all(gold: Sequence[Tree], parsed: Sequence[Tree], path: str = "<pars
 
 
 def _first_difference(gold: Tree, parsed: Tree) -> str:
-    """Return the positions at which the words of two trees differ."""
+    """Return a text about the first position at which the words of two trees differ."""
     words, others = [*gold.words(), None], [*parsed.words(), None]
     i = next(i for i, word in enumerate(words) if word != others[i])
     return f"word {i + 1} is {others[i]!r}, {words[i]!r} is expected"

@@ -189,7 +189,7 @@ def refine(
     Returns
     -------
     Graph or None
-        None if it would have more than ``max_arcs`` arcs.  Without arcs if no derivation is left.
+        None if it would have more than ``max_arcs`` arcs.  It has no arcs if no derivation is left.
     """
     if len(words) > MAX_COUNTED:
         raise ValueError(f"{len(words)} words are to be counted; at most {MAX_COUNTED} are expected")
