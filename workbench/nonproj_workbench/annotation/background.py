@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from nonproj_workbench.annotation.history import Unit
 
 QUIET = 0.5
-"""Seconds after an edit without computation in the background, so that edits are answered at once."""
+"""Seconds after an edit during which nothing is computed in the background, so that edits are answered at once."""
 
 
 class Walker:

@@ -40,10 +40,10 @@ class Checker(NamedTuple):
 
     @classmethod
     def of(cls, form: str, level: int | None, language: str | None, tags: Collection[str] = ()) -> Checker:
-        """Return the checks of a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
+        """Return the checker of a file; by default, CoNLL-U is checked up to level 3, or 5 if a language is given.
 
-        By default, nothing is checked if there is a model whose tags are not those of Universal Dependencies, because
-        the validator would reject each word.
+        By default, the validator is not used if it is not installed, or if there is a model whose tags are not those of
+        Universal Dependencies, because it would reject each word.
 
         Raises `DependencyError` or `ConfigError` if a level is demanded that cannot be checked.
         """

@@ -134,7 +134,7 @@ def without_marks(misc: str) -> str:
 
 
 def without_confidence(misc: str, head: bool = True) -> str:
-    """Return a column MISC without the probabilities of an arc, or only those of its label.
+    """Return a column MISC without the probabilities of an arc and its label; if not ``head``, that of the arc stays.
 
     Examples
     --------

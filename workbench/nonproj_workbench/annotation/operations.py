@@ -35,7 +35,7 @@ class Work:
     Attributes
     ----------
     draft : Draft
-        Draft that was shown.
+        The draft that is edited, at first as it was shown.
     decisions : Decisions
     suggester : Suggester or None
     decodes : bool
@@ -217,7 +217,7 @@ def _done(work: Work, edit: Edit) -> None:
 
 
 def _source(work: Work, edit: Edit) -> Draft:
-    """Return the sentence by an annotator."""
+    """Return the sentence of the annotator whom an edit names."""
     if work.sources is None:
         raise EditError("start with --compare to take the trees of two annotators")
     if edit.get("source") not in SOURCES:
