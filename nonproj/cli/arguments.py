@@ -23,7 +23,7 @@ _COMPLETE_FILES = {
     "fish": "(__fish_complete_path (commandline -ct))",
     "powershell": "_shtab_powershell_compgen_files",
 }
-"""Shell completion of files, as the package shtab expects it: its ``shtab.FILE``."""
+"""Completion of file names in each shell: the value of ``shtab.FILE``, without an import of shtab."""
 
 
 def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
@@ -32,7 +32,7 @@ def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespac
 
 
 class _Help(argparse.HelpFormatter):
-    """Help without rare options; its usage line has only arguments that are required or have no option string."""
+    """Help formatter that hides rare options; its usage line has only positional and required arguments."""
 
     def __init__(self, prog: str, rare: list[argparse.Action], **options: Any) -> None:
         super().__init__(prog, **options)

@@ -38,7 +38,7 @@ def are_inputs(words: list[str]) -> bool:
 
 
 def is_input(word: str) -> bool:
-    """Return whether an argument is data to parse: standard input, a file or pipe that is not a model, a folder."""
+    """Return whether an argument is data to parse: standard input, a folder, or a file or pipe that is no model."""
     return word == "-" or (os.path.exists(word) and not _is_model(word))
 
 

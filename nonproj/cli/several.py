@@ -77,7 +77,7 @@ def _digest(task: Task) -> str:
 
 
 class _File(NamedTuple):
-    """A file of a job; a job that cannot be resumed sets only the target.
+    """A file to parse; without ``--resume``, only the target is set.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class _File(NamedTuple):
     digest : str
         The digest of its contents.
     key : str
-        Its name in the log.
+        Its identifier in the log.
     age : tuple of int
         Size in bytes and time of modification in nanoseconds.
     """
@@ -130,7 +130,7 @@ def _facts(
 
 
 class _Job:
-    """A job and its completed work.
+    """The parsing of all files, and the work completed so far.
 
     ``partial`` has a record for each complete file, then records for the completed tasks of the current one.
 
@@ -157,7 +157,7 @@ class _Job:
         self.log = ParseLog(self.lines if self.statistics else None, self.proofs)
 
     def run(self, files: list[_File], pool: Any, reference: ModelRef, source: OpenedInput | None) -> None:
-        """Parse the rest of the files."""
+        """Parse the files that are not complete."""
         text, done = self.text, list[str]()
         if self.partial:
             text = text._replace(on_error=SKIP)
