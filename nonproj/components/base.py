@@ -74,8 +74,8 @@ class RunOptions:
     checkpoint : Path, optional
         Written after each component and each epoch; the caller removes it once the model is saved.
     resume : bool
-        Continue from the checkpoint, which must be of the same sentences and configuration; only the number of epochs
-        may differ.
+        Whether to continue from the checkpoint, which must be of the same sentences and configuration; only the number
+        of epochs may differ.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
     jobs : int
@@ -136,7 +136,7 @@ class FitContext:
         return self.run.progress(items, description) if self.run.progress else items
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Return the results of some calls, distributed over the processes of the run."""
+        """Make calls in the processes of the run, and return their results."""
         return spread(calls, self.run.jobs, lambda items: self.progress(items, "folds"))
 
     @property
@@ -167,7 +167,7 @@ class FitContext:
         return CONTINUED_STEP if self.start else 1.0
 
     def begin(self, name: str, weights: np.ndarray, step: float = 1.0) -> None:
-        """Copy the weights of the continued model, if any, to a table, float32, in units of a step."""
+        """Copy the weights of the continued model, if any, to a table, float32, in units of ``step``."""
         if self.start:
             table, scale = self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0)
             if table.shape != weights.shape:
@@ -296,7 +296,7 @@ def resumed_table(arrays: Mapping[str, np.ndarray], name: str, bits: int, dtype:
 
 
 class TableComponent(Component):
-    """A component that is a table of weights; its section of the options has the size."""
+    """A component that is a table of weights, whose size is the option ``bits`` of its section."""
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> WeightTable:

@@ -50,7 +50,7 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
 
 
 class TrainingProgress(logging.Handler):
-    """A line on a terminal, or else a line for each component, with the time left, and the figures of each epoch.
+    """Shows the time left, in one line on a terminal, else in a line for each component; and figures of each epoch.
 
     It is a handler of the log, whose messages report trained components.
 
