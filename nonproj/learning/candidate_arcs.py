@@ -23,7 +23,7 @@ from nonproj.types import ArcSpace, Float64s, Int32s
 
 
 class TrainingArcs(NamedTuple):
-    """The candidate arcs of a sentence: without its gold tree, and with it; a partial tree is completed."""
+    """The candidate arcs of a sentence, without and with the gold arcs; and its tree, completed if it is partial."""
 
     arcs: ArcSpace
     with_gold: ArcSpace

@@ -82,7 +82,7 @@ class Bert(nn.Module):
         return torch.softmax(self.shares, 0) * self.factor
 
     def normalised(self, x: Tensor, norm: Tensor) -> Tensor:
-        """Return x through a layer norm."""
+        """Return x after a layer norm."""
         return functional.layer_norm(x, x.shape[-1:], norm[0], norm[1], self.architecture.epsilon)
 
     def dropped(self, x: Tensor) -> Tensor:
@@ -90,7 +90,7 @@ class Bert(nn.Module):
         return functional.dropout(x, self.dropout, self.training)
 
     def attended(self, layer: Mapping[str, Tensor], x: Tensor, mask: Tensor) -> Tensor:
-        """Return x through the self-attention of a layer."""
+        """Return the output of the self-attention of a layer for x."""
         projected = functional.linear(x, layer["attention"].flatten(0, 1), layer["attention_bias"].flatten())
         projected = projected.view(*x.shape[:2], 3, self.architecture.heads, -1)
         query, key, value = projected.permute(2, 0, 3, 1, 4).unbind()
@@ -169,7 +169,7 @@ class BiaffineModule(nn.Module):
         return product + head @ self.label_head_weight + modifier @ self.label_modifier_weight + self.label_weight
 
     def factors(self, name: str, vectors: Tensor) -> Tensor:
-        """Return the hidden layers of nodes as the three words of the parts of a type, [3, N, RANK]."""
+        """Return the hidden layers of nodes for each of the three words of a type's parts, [3, N, RANK]."""
         found = vectors @ getattr(self, f"{name}_factors") + getattr(self, f"{name}_offsets")[:, None]
         return functional.dropout(functional.leaky_relu(found, SLOPE), self.dropout, self.training)
 

@@ -1,7 +1,7 @@
-"""The encoder of a trained model, from which that of another model is fine-tuned.
+"""The encoder from which fine-tuning starts: one in a folder, or that of a trained model.
 
-The layers behind it are taken over, too: their rows for labels and tags are matched by name, because the other treebank
-has its own numbers.
+The layers behind that of a model are taken over, too: their rows for labels and tags are matched by name, because the
+other treebank has its own numbers.
 """
 
 from __future__ import annotations
