@@ -71,7 +71,7 @@ class Collins:
     counts : Counter
         Occurrences of pairs of a packed context and an outcome.
     factor : float
-        Weight of the diversity of contexts in lambda.
+        Weight in lambda of the number of different outcomes of a context.
 
     Attributes
     ----------
@@ -137,11 +137,11 @@ class Collins:
                 counts[context, outcome] += 1
 
     def root_contexts(self, word: int, tag: int) -> list[tuple[int, int]]:
-        """Return contexts and outcomes of the root's decision for a word with a tag."""
+        """Return the pairs of packed context and outcome of the root's decision for a word with a tag."""
         return [(pack(ROOT, 0, 0), tag), (pack(ROOT + 1, 0, tag), word), (pack(WORD + 2, 0, tag), word)]
 
     def contexts(self, event: Event, words: Sequence[int], tags: Sequence[int]) -> list[tuple[int, int]]:
-        """Return contexts and outcomes of an event at all levels."""
+        """Return the pairs of packed context and outcome of an event, at all levels of back-off."""
         p, h = self.symbol_ids[event.parent], self.symbol_ids.get(event.head, 0)
         w, t = words[event.word], tags[event.word]
         if event.kind == "head":

@@ -1,7 +1,7 @@
 """Labelled precision, recall and F1 of trees by the conventions of evalb with Collins' parameters.
 
 Words that are punctuation are deleted, the root is not counted, nor are brackets that hold nothing but punctuation;
-ADVP and PRT are the same.  Brackets match if label and words are equal, each at most once.  Evalb deletes the
+ADVP and PRT are one label.  Brackets match if label and words are equal, each at most once.  Evalb deletes the
 punctuation of each tree by its own tags, and leaves out sentences where that gives different words; here the tags of
 the gold tree decide, so no sentence is left out.
 """
