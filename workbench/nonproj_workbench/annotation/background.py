@@ -20,7 +20,7 @@ class Walker:
     units : callable
         Returns the present sentences.
     visit : callable
-        Takes a sentence.
+        Called with each of these sentences.
     key : callable
         Takes a sentence; returns a value that changes when it has to be visited again.
     last_edit : callable

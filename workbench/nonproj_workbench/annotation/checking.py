@@ -78,7 +78,7 @@ class Checker(NamedTuple):
 
 
 def own_messages(draft: Draft) -> list[dict[str, Any]]:
-    """Return the errors in heads, decisions and the text."""
+    """Return the messages that need no validator: errors in heads, decisions and the text."""
     words, heads, found = draft.words, heads_of(draft), []
     for word, (row, head) in enumerate(zip(words, heads, strict=True), 1):
         if row[HEAD] == "_":

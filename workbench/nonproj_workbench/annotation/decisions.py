@@ -34,11 +34,11 @@ class Decisions(NamedTuple):
     Attributes
     ----------
     heads : dict of int to int
-        The heads of words.
+        Decided heads, by word.
     labels : dict of int to str
-        Labels of words.
+        Decided labels, by word.
     forbidden : dict of int to set of int
-        Heads that a word must not have.
+        Forbidden heads, by word.
     done : bool
         Whether the sentence is accepted as a whole.
     """
@@ -218,7 +218,7 @@ def check(decisions: Decisions, words: int, single_root: bool) -> None:
     words : int
         The number of words.
     single_root : bool
-        Whether a tree has one root.
+        Whether a tree must have a single root.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def _finish(work: Work) -> None:
 
 
 def _decide(work: Work, word: int, head: int) -> None:
-    """Decide a head; a word cannot be its own."""
+    """Decide the head of a word; raise `EditError` if it is the word itself."""
     if head == word:
         raise EditError(f"word {word} cannot be its own head")
     work.decisions.heads[word] = head
