@@ -14,7 +14,7 @@ from nonproj.io.kinds import ON_ERROR
 EXIT_ERROR = 2
 
 _FILES = frozenset(("FILE", "FOLDER", "GOLD", "MODEL", "OUT", "PARSE", "TEACHER", "TEXT", "TRAIN", "TREEBANK", "YAML"))
-"""Names of arguments that are files."""
+"""Metavariables of arguments that are files: shells complete their names."""
 
 _COMPLETE_FILES = {
     "bash": "_shtab_compgen_files",
@@ -23,7 +23,7 @@ _COMPLETE_FILES = {
     "fish": "(__fish_complete_path (commandline -ct))",
     "powershell": "_shtab_powershell_compgen_files",
 }
-"""Shell completion of files, as the package shtab expects it: its ``shtab.FILE``."""
+"""Completion of file names in each shell: the value of ``shtab.FILE``, without an import of shtab."""
 
 
 def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
@@ -32,7 +32,7 @@ def with_values(options: argparse.Namespace, **values: Any) -> argparse.Namespac
 
 
 class _Help(argparse.HelpFormatter):
-    """Help without rare options; its usage line has only arguments that are required or have no option string."""
+    """Help formatter that hides rare options; its usage line has only positional and required arguments."""
 
     def __init__(self, prog: str, rare: list[argparse.Action], **options: Any) -> None:
         super().__init__(prog, **options)
@@ -95,7 +95,7 @@ class Arguments(argparse.ArgumentParser):
         self.epilog = f"example: {command}"
 
     def add_group(self, title: str, rare: bool = False) -> Group:
-        """Add a group of arguments with a title in the help; its arguments are ``rare`` unless they say otherwise."""
+        """Add a group of arguments with a title in the help; ``rare`` is the default of its arguments."""
         return Group(self, self.add_argument_group(title), rare)
 
     def add_alternatives(self) -> Group:
@@ -244,7 +244,7 @@ def add_plain_text(parser: Arguments) -> None:
 
 
 def add_text_forms(add: Callable[..., Any], text: str) -> None:
-    """Add the forms of plain text; ``text`` is the help of the first."""
+    """Add the options for the form of plain text; ``text`` is the help of ``--text``."""
     const = "store_const"
     add("--text", dest="plain", action=const, const="text", help=text)
     add("--lines", dest="plain", action=const, const="lines", help="text with one sentence per line")
@@ -255,7 +255,7 @@ def add_text_forms(add: Callable[..., Any], text: str) -> None:
 
 
 def add_tagging(parser: Arguments, *, tested: bool = False) -> None:
-    """Add the options for tags; a command that compares with gold trees (``tested``) chooses its default itself."""
+    """Add the options for tags; a command that compares with gold trees (``tested``) sets the default itself."""
     add = parser.add_group("tagging", rare=True).add_alternatives().add_argument
     default = " with gold trees, if the model has learnt from predicted tags" if tested else ": only those that are _"
     text = f"predict all tags, features and lemmas (default{default})"

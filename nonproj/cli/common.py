@@ -56,7 +56,7 @@ def check_outputs(outputs: Mapping[str, str | None], inputs: Mapping[str, str | 
     outputs, inputs : mapping of str to str or None
         From the role of a file to its path; ``-`` is standard output or input.
     replaceable : str
-        The input that the first output may replace, unless it is written directly.
+        Role of the input that the first output may replace, unless that is a descriptor, a device or a pipe.
     """
     known = {identity(path, 0): name for name, path in inputs.items() if path}
     for name, path in outputs.items():

@@ -61,7 +61,7 @@ def check_inputs(options: argparse.Namespace) -> None:
 
 
 def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silver: str) -> None:
-    """Write the teacher's trees of all texts to a file; those of each text are kept until all are written."""
+    """Write the teacher's trees of all texts to one file; then delete the files with those of single texts."""
     parsed = _parsed(options)
     for text, path in zip(options.texts, parsed, strict=True):
         if not options.resume:
@@ -85,7 +85,7 @@ def write_silver(options: argparse.Namespace, known: set[tuple[str, ...]], silve
 
 
 def _parsed(options: argparse.Namespace) -> list[str]:
-    """Return the file of the teacher's trees of each text."""
+    """Return the paths of the teacher's trees, one file for each text."""
     return [f"{options.output}.text{i}.conllu" for i in range(1, len(options.texts) + 1)]
 
 

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _calibrate(options: argparse.Namespace, treebanks: Treebanks) -> tuple[dict[str, Any], str]:
-    """Measure the calibration of a model's confidence."""
+    """Return the calibration of a model's confidence, as JSON values and as text."""
     from nonproj.cli.fitting import parser_and_input
     from nonproj.evaluation.calibration import calibration_report, judge, judge_from_text
     from nonproj.evaluation.parsing import given_input
@@ -81,7 +81,7 @@ def _official_scores(options: argparse.Namespace, treebanks: Treebanks) -> tuple
 
 
 def _content(path: str, treebanks: Treebanks) -> tuple[str, bytes]:
-    """Return name and content of a file that is read twice, and may be a pipe, without skipped sentences."""
+    """Return the name of a file, which may be a pipe, and its content in memory, without skipped sentences."""
     stream, name, closing = opened = open_input(path)
     if treebanks.skips:
         return name, "".join(line for sentence in treebanks.read(opened) for line in sentence.lines).encode()

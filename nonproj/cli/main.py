@@ -323,7 +323,7 @@ def run_program(name: str, run: Callable[[list[str], bool], int], arguments: lis
 
 
 def _run(words: list[str], last: bool) -> int:
-    """Run the command."""
+    """Run the command that the arguments name, and return its exit code."""
     options = parse_arguments(words)
     if options.version:
         from nonproj import __version__
@@ -344,7 +344,7 @@ def _run(words: list[str], last: bool) -> int:
 
 
 def _open_standard_streams() -> None:
-    """Replace each closed standard stream by one that fails, so that no file is assigned its descriptor."""
+    """Replace closed standard streams, so that no file gets their descriptors: messages vanish, other uses fail."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             usable = os.O_WRONLY if number != 1 else os.O_RDONLY  # messages to a closed standard error are dropped
@@ -363,7 +363,7 @@ def _discard_output() -> None:
 
 
 def _look_for_no_blas() -> None:
-    """Import numba's module that looks for BLAS while BLAS is hidden, whose import takes a seventh of a short run.
+    """Import numba's module that looks for BLAS with BLAS hidden: importing BLAS takes a seventh of a short run.
 
     No kernel uses BLAS; functions of linear algebra that others compile look for it again.
     """

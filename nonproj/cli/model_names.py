@@ -27,7 +27,7 @@ def locate_models(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def _path(model: str) -> str:
-    """Return the file of a model, or the name if there is none."""
+    """Return the path of a model's file, or the argument itself if no model is found."""
     known = os.path.exists(model) or is_on_hub(model) or (is_name(model) and installed(model))
     return str(located(model)) if known else model
 
@@ -38,7 +38,7 @@ def are_inputs(words: list[str]) -> bool:
 
 
 def is_input(word: str) -> bool:
-    """Return whether an argument is data to parse: standard input, a file or pipe that is not a model, a folder."""
+    """Return whether an argument is data to parse: standard input, a folder, or a file or pipe that is no model."""
     return word == "-" or (os.path.exists(word) and not _is_model(word))
 
 

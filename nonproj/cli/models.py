@@ -47,7 +47,7 @@ def describe(model: InstalledModel) -> dict[str, Any]:
 
 
 def _is_default(model: InstalledModel) -> bool:
-    """Return whether a model parses if none is named."""
+    """Return whether a model is the one that parses if none is named."""
     try:
         return model.path == default()
     except ModelError:  # there is no default

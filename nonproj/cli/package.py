@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 def contents_of(
     model: Model, name: str, version: str, licence: str | None = None, language: str | None = None
 ) -> WheelContents:
-    """Return the contents of the wheel of a model; the model then records licence and language, too.
+    """Return the contents of a model's wheel; also record licence and language in the model.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def _units(parser: Parser, source: OpenedInput, text: TextOptions) -> Iterable[A
 
 
 def _summarise(totals: ParseLog, decoding: DecodingConfig, remedy: str, seconds: float, unfit: bool) -> None:
-    """Write figures, and warnings about certificates and tags; ``remedy`` is for the latter."""
+    """Log figures, and warnings about certificates and unknown tags; ``remedy`` says what to do about the tags."""
     size = counted(totals.sentences, "sentence"), counted(totals.words, "word")
     message = "%s, %s, %.2f s; %d of the trees provably the best over their candidate arcs"
     log.info(message, *size, seconds, totals.certified)

@@ -52,7 +52,7 @@ class Command(NamedTuple):
 
 
 def rows(named: Iterable[str]) -> list[Row]:
-    """Return the commands in `WORKBENCH`, without arguments, and the named ones that are installed, with theirs.
+    """Return a row for each command in `WORKBENCH`, and for the named ones that are installed, with their arguments.
 
     The parser of an installed command has the default ``plugin``, a `Command`.
     """

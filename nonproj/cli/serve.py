@@ -65,7 +65,7 @@ def name_of(path: str) -> str:
 
 @contextlib.contextmanager
 def _load(options: argparse.Namespace) -> Iterator[dict[str, ModelRef]]:
-    """Copy the models for the duration of the context."""
+    """Copy the models for the duration of the context; yields references to the copies by name."""
     from nonproj.server.copies import private_copy
 
     with contextlib.ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""``nonproj parse`` task by task: by workers, of several files, or with ``--resume`` after a killed run."""
+"""Parsing task by task: ``nonproj parse`` with workers, several files, or ``--resume`` after a killed run."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _digest(task: Task) -> str:
 
 
 class _File(NamedTuple):
-    """A file of a job; a job that cannot be resumed sets only the target.
+    """A file to parse; without ``--resume``, only the target is set.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class _File(NamedTuple):
     digest : str
         The digest of its contents.
     key : str
-        Its name in the log.
+        Its identifier in the log.
     age : tuple of int
         Size in bytes and time of modification in nanoseconds.
     """
@@ -97,7 +97,7 @@ class _File(NamedTuple):
 
     @classmethod
     def of(cls, target: ParseTarget, options: argparse.Namespace) -> _File:
-        """Return a file with its digests; only statistics depend on its name."""
+        """Return a file with its digests; the key depends on the input's name only with ``--stats``."""
         if not options.resume:
             return cls(target)
         age = _age(target.source)  # before it is read, so that a later change is noticed
@@ -130,9 +130,9 @@ def _facts(
 
 
 class _Job:
-    """A job and its completed work.
+    """The parsing of all files, and the work completed so far.
 
-    The log has a record for each complete file; records for the completed tasks of the current file follow.
+    ``partial`` has a record for each complete file, then records for the completed tasks of the current one.
 
     Attributes
     ----------
@@ -152,12 +152,12 @@ class _Job:
         self._start_file(partial.begin if partial else 0)
 
     def _start_file(self, place: int) -> None:
-        """Forget the previous file; the records of the next one begin at a place of the log."""
+        """Forget the previous file; the records of the next one begin at ``place`` in the log."""
         self.place, self.is_complete, self.numbered = place, False, 0
         self.log = ParseLog(self.lines if self.statistics else None, self.proofs)
 
     def run(self, files: list[_File], pool: Any, reference: ModelRef, source: OpenedInput | None) -> None:
-        """Parse the rest of the files."""
+        """Parse the files that are not complete."""
         text, done = self.text, list[str]()
         if self.partial:
             text = text._replace(on_error=SKIP)
@@ -201,7 +201,7 @@ class _Job:
             yield from parsed.records
 
     def _restore(self, partial: JobLog, files: list[_File]) -> tuple[list[_File], list[str]]:
-        """Return the incomplete files, and the digests of the completed tasks of the first."""
+        """Restore completed work; return the incomplete files, and the digests of the first one's completed tasks."""
         complete, tasks = dict[str, tuple[ParseLog, bytes]](), list[str]()
         state: dict[str, Any] = {}
         try:

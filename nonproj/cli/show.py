@@ -111,7 +111,7 @@ def _write_report(options: argparse.Namespace, items: Iterator[ReportItem], pars
 
 
 def _courses(options: argparse.Namespace, parser: Parser | None) -> int:
-    """Return the number of sentences whose course of dual decomposition is recorded: 1 or more with ``--sentence``."""
+    """Return the number of sentences whose course of dual decomposition is recorded; ``--sentence`` implies one."""
     if parser is None or not (options.course or options.sentence):
         return 0
     from nonproj.evaluation.html.courses import check_courses

@@ -96,7 +96,7 @@ def _document_id(name: str) -> str:
 
 
 def _found(word: str, endings: tuple[str, ...], output: str) -> list[tuple[str, str]]:
-    """Return the files that an argument stands for, with their names in its folder, except outputs of earlier runs."""
+    """Return the files that an argument stands for, with names relative to its folder, except earlier outputs."""
     if not os.path.isdir(word):
         if os.path.exists(word) and not os.path.isfile(word):
             raise FileError(word, "not a file, which several inputs must be")

@@ -102,7 +102,7 @@ def _run(
 
 
 def _name_sources(meta: dict[str, Any], options: argparse.Namespace, config: Config) -> None:
-    """Record the other files and models of the options in the training history."""
+    """Record the names of texts, teacher, related treebanks and continued model in the training history."""
     if "silver" in meta:
         texts = getattr(options, "texts", None) or [str(config.treebank.silver)]
         meta["silver"] |= {"texts": ", ".join(Path(text).name for text in texts)}
@@ -224,7 +224,7 @@ def config_of(options: argparse.Namespace, start: Model | None = None) -> Config
 def _hold_out(
     treebanks: Treebanks, sentences: list[Sentence], wanted: str | float, rules: dict[str, bool]
 ) -> tuple[list[Sentence], list[Sentence]]:
-    """Return training and held-out sentences: the last part of the training file, at least one, or another file."""
+    """Return training sentences and held-out ones: the last share of the training file, or another file."""
     if isinstance(wanted, str):
         return sentences, treebanks.read_all(wanted, **rules)
     if wanted and len(sentences) == 1:

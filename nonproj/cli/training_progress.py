@@ -51,7 +51,7 @@ class _LogFile(logging.FileHandler):
 
 @contextlib.contextmanager
 def log_file(path: str | None, resumed: bool) -> Iterator[None]:
-    """Write all messages to a file, too, inside the context; a resumed training appends to it.
+    """Inside the context, write all messages to a file, too; a resumed training appends to it.
 
     The file is made by the first message, when all inputs have been read.
     """

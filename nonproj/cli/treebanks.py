@@ -53,7 +53,7 @@ KNOWN = {
 
 
 def describe(path: str, digest: str | None) -> Treebank:
-    """Return the facts about a treebank, by its contents, else by the names and files of Universal Dependencies.
+    """Return the facts about a treebank, found by its digest, else by the names and files of Universal Dependencies.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from nonproj.errors import NonprojError
 
 
 def jobs(text: str) -> int:
-    """Return a number of processes."""
+    """Return a number of processes, or -1 for one per core."""
     if not text.removeprefix("-").isdecimal() or int(text) not in {-1, *range(1, 1025)}:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 1024, or -1 for one per core")
     return int(text)
@@ -24,7 +24,7 @@ N = TypeVar("N", int, float)
 def _number(
     convert: Callable[[str], N], expected: str, low: float = -math.inf, high: float = math.inf
 ) -> Callable[[str], N]:
-    """Return the type of numbers from ``low`` to ``high``; ``expected`` describes them in words."""
+    """Return the argument type of numbers from ``low`` to ``high``; ``expected`` describes them in words."""
 
     def value_of(text: str) -> N:
         """Return the number."""
@@ -47,7 +47,7 @@ seconds = _number(float, "a number of seconds, up to a day", 1e-9, 86400)
 
 
 def language_code(text: str) -> str:
-    """Return the code of a language, as ISO 639 and Universal Dependencies have it.
+    """Return a language code of two or three letters, as in ISO 639 and Universal Dependencies.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def language_code(text: str) -> str:
 
 
 def address(text: str) -> str:
-    """Return the address of a scheduler."""
+    """Return the address of a Dask scheduler, or report that it is invalid."""
     from nonproj.workers.cluster import check_address
 
     try:

@@ -3,8 +3,8 @@
 The trainer fits a list of components in their order.  Each gets the corpus, as prepared by earlier components, and a
 context: the options, and these components, fitted.  A component of your own is a subclass of `Component` with `fit`,
 `apply`, `state`, `from_state` and the ``schema`` of its state, as in ``examples/word_classes.py``, from which
-``examples/gloss.py`` inherits them.  Ours obey the same protocol.  The module of each has its score, templates,
-inference and loss.
+``examples/gloss.py`` inherits them.  Those of a parser obey this protocol, too; the module of each describes its
+templates, inference and loss.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class RunOptions:
     checkpoint : Path, optional
         Written after each component and each epoch; the caller removes it once the model is saved.
     resume : bool
-        Continue from the checkpoint, which must be of the same sentences and configuration; only the number of epochs
-        may differ.
+        Whether to continue from the checkpoint, which must be of the same sentences and configuration; only the number
+        of epochs may differ.
     progress : callable, optional
         ``progress(iterable, description)`` wraps the long loops, as ``tqdm`` does.
     jobs : int
@@ -106,7 +106,7 @@ class FitContext:
         The training history, stored with the model, to which a component adds its figures.
     unfinished : UnfinishedFit
     part_of : str
-        The component for which this one is fitted, to be examined on other sentences; empty for one of the model.
+        Name of the component that fits this one to test it on other sentences; empty for a component of the model.
     """
 
     config: Config
@@ -127,7 +127,7 @@ class FitContext:
         return self.having(fitted={**self.fitted, name: fitted})
 
     def fitted_as(self, kind: type[_F]) -> _F | None:
-        """Return the fitted component of a kind; None if it has not learnt anything."""
+        """Return the fitted component of a class; None if it is not fitted, or has learnt nothing."""
         found = self.fitted.get(kind.name)
         return found if isinstance(found, kind) else None
 
@@ -136,7 +136,7 @@ class FitContext:
         return self.run.progress(items, description) if self.run.progress else items
 
     def spread(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """Return the results of some calls, distributed over the processes of the run."""
+        """Make calls in the processes of the run, and return their results."""
         return spread(calls, self.run.jobs, lambda items: self.progress(items, "folds"))
 
     @property
@@ -167,7 +167,7 @@ class FitContext:
         return CONTINUED_STEP if self.start else 1.0
 
     def begin(self, name: str, weights: np.ndarray, step: float = 1.0) -> None:
-        """Copy the weights of the continued model, if any, to a table, float32, in units of a step."""
+        """Copy the weights of the continued model, if any, to a table, float32, in units of ``step``."""
         if self.start:
             table, scale = self.start.weights[name], self.start.meta.get("scale", {}).get(name, 1.0)
             if table.shape != weights.shape:
@@ -236,7 +236,7 @@ class Vocabulary(Fitted):
     lines : AllowedLabels or None
         The labels allowed for arcs, where labels are scored with the arcs.
     places : ndarray of shape (2, n_labels), uint8, or None
-        The labels of other words and of roots: see `nonproj.scoring.labels.forbid_misplaced`.
+        Masks of the labels of non-roots and of roots: see `nonproj.scoring.labels.forbid_misplaced`.
     """
 
     name: ClassVar[str] = "vocabulary"
@@ -267,7 +267,7 @@ class WeightTable(Fitted):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StoredState(Fitted):
-    """A component that nothing but the model needs: its JSON values and arrays."""
+    """A fitted component that no later one uses, as it is stored: JSON values and arrays."""
 
     values: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -296,7 +296,7 @@ def resumed_table(arrays: Mapping[str, np.ndarray], name: str, bits: int, dtype:
 
 
 class TableComponent(Component):
-    """A component that is a table of weights; its section of the options has the size."""
+    """A component that is a table of weights, whose size is the option ``bits`` of its section."""
 
     @classmethod
     def resume(cls, saved: Model, corpus: Corpus, context: FitContext) -> WeightTable:

@@ -134,7 +134,7 @@ def check_history(epochs: object, step: object, steps: int, first: int) -> None:
 
 
 def training_digest(corpus: Corpus, context: FitContext) -> str:
-    """Return a digest of all that determines training, other than the number of epochs, which resuming may change."""
+    """Return a digest of templates, vectors, continued model, sentences, and options, except the number of epochs."""
     options, (templates, _, vectors, _), start = context.config.as_dict(), context.files, context.start
     options["training"].pop("epochs")
     digest = hashlib.blake2b(repr((sorted(options.items()), templates)).encode(), digest_size=16)

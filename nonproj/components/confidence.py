@@ -64,7 +64,7 @@ log = logging.getLogger("nonproj")
 
 
 class ConfidenceComponent(Component):
-    """The classifier."""
+    """The component that trains the confidence classifier."""
 
     name, kind = "confidence", Classifier
     needs, figures, parallel = ("segmenter", "tagger", "pruner"), ("confidence",), True
@@ -189,7 +189,7 @@ def second_parser(corpus: Corpus, context: FitContext) -> tuple[Parser, FitConte
 
 
 def known_strings(vocabularies: dict[str, list[str]], tokens: Sequence[Tokens]) -> dict[str, list[str]]:
-    """Return vocabularies in which strings that do not occur in some sentences are replaced by placeholders.
+    """Return vocabularies in which strings that do not occur in given sentences are replaced by placeholders.
 
     Words with vectors are kept: they are known without occurring.
     """

@@ -42,7 +42,7 @@ log = logging.getLogger("nonproj")
 
 
 class ConventionsComponent(Component):
-    """The conventions of the treebank."""
+    """The component that adapts related treebanks to the conventions of the treebank."""
 
     name, figures = "conventions", (TAGS_TOGETHER, HEADS_TOGETHER, LABELS_TOGETHER)
 
@@ -103,7 +103,7 @@ def with_whole_trees(corpus: Corpus, context: FitContext) -> tuple[Corpus, FitCo
 
 
 def compare_labels(corpus: Corpus, context: FitContext) -> RelatedGain | None:
-    """Return the gain in labels by related treebanks, on whole trees; None if there is nothing to compare."""
+    """Return the gain in labelling accuracy from related treebanks, on whole trees; None without labels to compare."""
     labelled = any(set(sentence.labels) - {"_"} for sentence in corpus.auxiliary.sentences)
     if not labelled or not context.config.labeler.epochs or len(context.vocabulary.labels) < 2:
         return None

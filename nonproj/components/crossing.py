@@ -23,7 +23,7 @@ from nonproj.scoring.templates import CROSSED_ARC, part_templates
 
 
 class CrossingComponent(Component):
-    """The costs of crossed arcs."""
+    """The component that learns the costs of crossed arcs."""
 
     name, needs, kind = CROSSED_ARC, ("vocabulary",), CrossingScorer
 

@@ -54,7 +54,7 @@ class ParallelFits:
             copy.end()
 
     def begins(self, component: type[Component], corpus: Corpus, context: FitContext) -> bool:
-        """Begin to fit a component; return False if it is to be fitted in its turn."""
+        """Start to fit a component in a copy of this process; return False if it is to be fitted in its turn here."""
         if not component.parallel or context.run.jobs == 1 or corpus.held_out:
             return False
         alone = context.having(run=dataclasses.replace(context.run, jobs=1))

@@ -11,7 +11,7 @@ from nonproj.scoring.graphs import GraphModel
 
 
 class GraphComponent(Component):
-    """The enhanced graphs."""
+    """The component that learns to add enhanced dependencies to trees."""
 
     name, kind = GraphModel.name, GraphModel
 

@@ -22,7 +22,7 @@ from nonproj.scoring.tree_labels import LABEL_MARGIN
 
 
 class LabelerComponent(TableComponent):
-    """The labeler."""
+    """The component that trains the labeler."""
 
     name, needs = "labeler", ("vocabulary", "pruner")
 
@@ -34,9 +34,9 @@ class LabelerComponent(TableComponent):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
-        """Return the gain in labels by related treebanks, by cross-fitting.
+        """Return the gain in labelling accuracy from related treebanks, by cross-fitting.
 
-        The labelers label gold trees, and learn in half of the epochs.
+        Labels are predicted on gold trees, and each labeler is trained for half of the configured epochs.
         """
         numbers, epochs = corpus.numbers, (context.config.labeler.epochs + 1) // 2
         given = np.array([int((gold >= 0).sum()) for gold in numbers.labels[: corpus.n_own]], np.int64)
@@ -53,7 +53,7 @@ class LabelerComponent(TableComponent):
 
     @classmethod
     def _learnt(cls, corpus: Corpus, context: FitContext, epochs: int) -> Labeler:
-        """Return a labeler with the averaged weights of some epochs."""
+        """Return a labeler trained for this number of epochs, with averaged weights."""
         numbers, options, title = corpus.numbers, context.config.labeler, context.title(cls.name)
         vocabulary, templates = context.vocabulary, context.files.templates
         attributes = vocabulary.encoder.attributes

@@ -26,7 +26,7 @@ from nonproj.scoring.word_rows import columns_for
 
 
 class NetworkComponent(Component):
-    """The network."""
+    """The component that trains the network over arcs and labels."""
 
     name, needs = "network", ("vocabulary", "pruner")
 

@@ -39,7 +39,7 @@ log = logging.getLogger("nonproj")
 
 
 class ParserComponent(TableComponent):
-    """The parser, the last component of a model."""
+    """The component that trains the parser, the last one of a model."""
 
     name, needs, figures = "parser", ("vocabulary", "pruner"), ("log", "pruning_held-out")
 
@@ -77,7 +77,7 @@ class ParserComponent(TableComponent):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain:
-        """Return the gain in heads by related treebanks, by cross-fitting.
+        """Return the gain in the accuracy of heads from related treebanks, by cross-fitting.
 
         The parsers score arcs only, without labels and without pruning.
         """

@@ -139,7 +139,7 @@ def load_files(config: Config, sentences: Sequence[Sentence], start: Model | Non
 
 
 def load_vectors(config: Config, sentences: Sequence[Sentence]) -> WordVectors | PieceVectors | None:
-    """Return the word vectors of a configuration: those of a file, the sentences' words among them, or by pieces."""
+    """Return the configured vectors: of a file's first words and of the sentences' words, or of all words by pieces."""
     options = config.features
     if options.vectors is None:
         return None

@@ -14,7 +14,7 @@ _INTERVAL = 0.5
 """Seconds between two updates of the line."""
 
 _PRIOR = 0.1
-"""Weight of the expected time against the measured time, as a share of the former."""
+"""Weight of the expected times in the estimate of the pace, as a share of their total."""
 
 
 def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float]:
@@ -50,7 +50,7 @@ def expected_times(config: Config, words: int, jobs: int = 1) -> dict[str, float
 
 
 class TrainingProgress(logging.Handler):
-    """A line on a terminal, or else a line for each component, with the time left, and the figures of each epoch.
+    """Shows the time left, in one line on a terminal, else in a line for each component; and figures of each epoch.
 
     It is a handler of the log, whose messages report trained components.
 
@@ -106,7 +106,7 @@ class TrainingProgress(logging.Handler):
         return max(total * pace - elapsed, 0.05 * (total - self._done) * pace)
 
     def _left(self, elapsed: float) -> str:
-        """Return the time left, in words, if any."""
+        """Return a phrase that says the time left; empty if that is a second or less."""
         seconds = self._seconds_left(elapsed)
         return f", about {clock(seconds)} left" if seconds > 1 else ""
 

@@ -38,7 +38,7 @@ log = logging.getLogger("nonproj")
 
 
 class PrunerComponent(TableComponent):
-    """The pruner."""
+    """The component that trains the pruner."""
 
     name, needs, figures = "pruner", ("vocabulary",), ("pruning_training",)
 
@@ -49,7 +49,7 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
-        """Return the candidate arcs of each sentence, by a pruner trained on the other folds, with the gold ones.
+        """Return the corpus with candidate arcs, by pruners trained on the other folds, and with the gold arcs.
 
         Copies of a sentence share a fold.  Automatically parsed sentences are pruned by the model's pruner, and a
         continued model keeps its pruner for all sentences.
@@ -80,7 +80,7 @@ class PrunerComponent(TableComponent):
 
     @classmethod
     def pack(cls, corpus: Corpus) -> dict[str, np.ndarray]:
-        """Return the candidate arcs, and the trees, int32[n] one after the other."""
+        """Return the candidate arcs, and the completed trees: the heads of all words in one array, int32."""
         trees = np.concatenate([tree[1:] for tree in corpus.numbers.completed])
         return {"arcs": pack_arcs(corpus.numbers.spaces), "trees": trees}
 
@@ -114,7 +114,7 @@ def new_pruner(context: FitContext) -> Pruner:
 
 
 def fit_pruner(corpus: Corpus, context: FitContext, title: str) -> Pruner:
-    """Return a pruner of the chosen sentences; ``title`` is for the log."""
+    """Return a pruner trained on the chosen sentences; ``title`` is for the log."""
     pruner, numbers, single_root = new_pruner(context), corpus.numbers, context.decoding.single_root
     examples = list(zip(numbers.tokens, numbers.trees, numbers.allowed, strict=True))
 
@@ -128,7 +128,7 @@ def fit_pruner(corpus: Corpus, context: FitContext, title: str) -> Pruner:
 
 
 def pruning_figures(name: str, sentences: Sequence[Sentence], spaces: Sequence[ArcSpace]) -> dict[str, float]:
-    """Log the share of gold arcs among the candidates, and return the figures; ``name`` is that of the sentences."""
+    """Log the share of gold arcs among the candidates, and return the figures; ``name`` is for the log."""
     words = sum(int(np.count_nonzero(tree[1:] >= 0)) for tree in trees_of(sentences))
     kept = sum(count_gold(arcs, tree) for arcs, tree in zip(spaces, trees_of(sentences), strict=True))
     arcs, all_words = sum(len(space.head) for space in spaces), sum(map(len, sentences))

@@ -18,7 +18,7 @@ log = logging.getLogger("nonproj")
 
 
 class SegmenterComponent(Component):
-    """The segmenter."""
+    """The component that trains the segmenter."""
 
     name, kind = "segmenter", Segmenter
 

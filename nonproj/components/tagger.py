@@ -6,7 +6,7 @@ The scores of a network over character n-grams are added.  Lemmas are made by ed
 for each word with its tag (`nonproj.tagging.lemmatizer`).
 
 The parser learns from gold tags, from those of taggers that have not seen the sentence, or from a copy with each, as
-``training.tags`` says: one that has only seen gold tags does not know the mistakes of its tagger.
+``training.tags`` says: a parser trained on gold tags only is not prepared for the mistakes of its tagger.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ log = logging.getLogger("nonproj")
 
 
 class TaggerComponent(Component):
-    """The tagger and lemmatizer."""
+    """The component that trains the tagger and lemmatizer."""
 
     name, kind = "tagger", Analyzer
 
@@ -74,7 +74,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def extend(cls, corpus: Corpus, context: FitContext, saved: Model | None = None) -> Corpus:
-        """Return the sentences with the tags that the parser learns from; copies of a sentence are neighbours."""
+        """Return the corpus with the tags that the parser learns from; copies of a sentence are neighbours."""
         if saved:
             return unpacked(corpus, context, saved)
         config, analyzer, sentences = context.config, context.fitted_as(Analyzer), corpus.sentences
@@ -111,7 +111,7 @@ class TaggerComponent(Component):
 
     @classmethod
     def compare(cls, corpus: Corpus, context: FitContext) -> RelatedGain | None:
-        """Return the gain in tags by related treebanks, by jackknifing; None if there is nothing to compare."""
+        """Return the gain in tagging accuracy from related treebanks, by jackknifing; None if it is not measurable."""
         sentences, others = where(corpus.sentences, ~np.array(lack_tags(corpus.sentences))), corpus.auxiliary.sentences
         folds, seed = min(context.config.tagger.folds, len(sentences)), context.config.seed
         if folds < 2 or not auxiliary_for_tagger(others, sentences, sentences, seed):

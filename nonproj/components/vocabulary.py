@@ -35,7 +35,7 @@ class ClusterComponent(Component):
 
 
 class VectorComponent(Component):
-    """The vectors of all words by their pieces, of a pretrained encoder's vocabulary."""
+    """The vectors of words by their pieces, which are those of a pretrained encoder."""
 
     name, kind = "vectors", PieceVectors
 

@@ -74,7 +74,7 @@ def _regression(design: np.ndarray, right: np.ndarray, strength: float) -> tuple
 
 
 def _calibration(odds: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the most probable factor and shift of log-odds, under a prior around 1 and 0.
+    """Return the factor and shift that calibrate log-odds to ``right``: MAP, with normal priors around 1 and 0.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def _indicators(numbers: np.ndarray, size: int) -> np.ndarray:
 
 
 class GradedSentence(NamedTuple):
-    """A held-out sentence of ``n`` words.
+    """A parsed held-out sentence of ``n`` words: the evidence, and which predictions are right.
 
     Attributes
     ----------
@@ -158,7 +158,7 @@ class GradedSentence(NamedTuple):
 
 
 def fit_classifier(outcomes: Sequence[GradedSentence], limit: float) -> Classifier:
-    """Train the models of each kind of evidence.
+    """Train the classifier: the models of each kind of evidence.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def fit_models(outcomes: Sequence[GradedSentence]) -> ConfidenceModels:
 def _tree_model(features: np.ndarray, right: np.ndarray) -> AdditiveModel:
     """Return the model of trees: the log-odds that all heads are right, if they are independent, calibrated.
 
-    There are few trees.  Functions of the other `TREE_FEATURES` would need more, and not rank them better.
+    Functions of the other `TREE_FEATURES` would need more trees than there are, and would not rank them better.
     """
     slope, bias = _calibration(_odds_of_all(features[:, 0]), right)
     knots = np.stack([_knots(column) for column in features.T])

@@ -23,7 +23,7 @@ from nonproj.types import ArcSpace, Float64s, Int32s
 
 
 class TrainingArcs(NamedTuple):
-    """The candidate arcs of a sentence: without its gold tree, and with it; a partial tree is completed."""
+    """The candidate arcs of a sentence, without and with the gold arcs; and its tree, completed if it is partial."""
 
     arcs: ArcSpace
     with_gold: ArcSpace
@@ -37,7 +37,7 @@ def training_arcs(
     single_root, tree, allowed = decoding.single_root, numbers.trees[i], numbers.allowed[i]
 
     def pruned(p: Float64s, projective: bool) -> ArcSpace:
-        """Return the candidate arcs by their marginals, as the options say."""
+        """Return the arcs whose marginals pass the threshold and the limit on heads in the options."""
         threshold, most = config.pruner.threshold, config.pruner.max_heads
         return prune(p, threshold=threshold, max_heads=most, single_root=single_root, projective=projective)
 

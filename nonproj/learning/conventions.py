@@ -134,7 +134,7 @@ def with_known_labels(related: Sequence[Sentence], sentences: Sequence[Sentence]
             usual[kind][label] += 1
 
     def known(row: list[str]) -> str:
-        """Return the label of a word."""
+        """Return the label of a word, or the known label that replaces it."""
         label, base = row[DEPREL], _base(row[DEPREL])
         if label in labels or label == "_":
             return label
@@ -155,6 +155,6 @@ def _base(label: str) -> str:
 
 
 def _kinds(row: list[str]) -> Iterable[object]:
-    """Return the kinds of a word for choosing its label, narrow ones first: UPOS with kind of head, kind of head."""
+    """Return keys for choosing the label of a word, narrow ones first: UPOS and whether it is a root; the latter."""
     of_root = row[HEAD] == "0"
     return (row[UPOS], of_root), of_root

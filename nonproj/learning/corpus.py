@@ -150,7 +150,7 @@ class NumberedSentences(NamedTuple):
     labels : sequence of ndarray
         The numbers of the gold labels of each sentence, int64[n]; -1 for those that are not given.
     allowed : sequence of ndarray or None
-        Arcs that the tree of each sentence with a partial tree can have, bool[N, N]; see
+        The arcs that can be in the tree of each sentence with a partial tree, bool[N, N]; see
         `nonproj.learning.partial`.
     bare : ndarray of int64
         The sentences without any given head, from which no epoch learns.

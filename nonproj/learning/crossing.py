@@ -53,7 +53,7 @@ class CrossingLearner:
 
 
 def loss_weights(tree: Int32s) -> Float32s:
-    """Return the weight of each word's arc in losses, float32[N]; all the same for partial trees.
+    """Return the weight of each word's arc in losses, float32[N]; all 1 for partial trees.
 
     Examples
     --------

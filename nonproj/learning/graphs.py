@@ -45,7 +45,7 @@ def with_graphs(sentences: Iterable[Sentence]) -> list[Pair]:
 
 
 def trees_of(pairs: Iterable[Pair], relative: Iterable[str] = ()) -> Iterator[tuple[TreeWords, Graph]]:
-    """Yield the trees of sentences, given the lemmas of relative words, and their graphs."""
+    """Yield the tree and the graph of each sentence; ``relative`` has the lemmas of relative words."""
     known = frozenset(relative)
     for sentence, graph in pairs:
         heads = [] if sentence.heads is None else sentence.heads.tolist()
@@ -53,7 +53,7 @@ def trees_of(pairs: Iterable[Pair], relative: Iterable[str] = ()) -> Iterator[tu
 
 
 def count_enhanced(pairs: Iterable[Pair]) -> int:
-    """Return the number of words whose arcs are not those of the tree."""
+    """Return the number of words whose arcs in the enhanced graph differ from their arc in the tree."""
     trees = ((zip(words.heads[1:], words.labels[1:], strict=True), graph) for words, graph in trees_of(pairs))
     return sum(arcs != [pair] for tree, graph in trees for pair, arcs in zip(tree, graph, strict=True))
 
@@ -102,7 +102,7 @@ def explain(words: TreeWords, nodes: Sequence[int], label: str) -> tuple[str, ..
 
 
 def learn_paths(pairs: Sequence[Pair]) -> GraphModel:
-    """Return a model of the paths of graphs whose classifier has no weights.
+    """Return a model of the paths in enhanced graphs; the weights of its classifier are 0.
 
     Each template of a path is the one that makes the most labels not made by the templates before it.
     """
@@ -140,7 +140,7 @@ def _cover(left: Counter[tuple[str, ...]]) -> list[str]:
 
 
 def learn_graphs(pairs: Sequence[Pair], seed: int) -> GraphModel:
-    """Return a model of graphs."""
+    """Return a model of enhanced graphs, with a trained classifier."""
     model, gold, places = learn_paths(pairs), list[bool](), list[np.ndarray]()
     pairs = pairs[:: 1 + len(pairs) // GRAPHS.sentences]
     for begin in range(0, len(pairs), 500):  # in chunks, to limit the memory of their texts

@@ -18,8 +18,8 @@ class TreebankHyperparameters:
         Parsers return projective trees by default if a smaller share of the training arcs is non-projective: UAS rises
         with a share of 0 and falls from 0.18 % on.
     min_crossing, min_sentences : int
-        Number of non-projective arcs, and of sentences with them or with several roots, below which trees have none:
-        one wrong head makes either.
+        Minimum numbers of non-projective arcs, and of sentences with them or with several roots; fewer are taken for
+        mistakes, because one wrong head makes either.
     punctuated_from : float
         If a smaller share of the sentences ends with punctuation, trees decide between doubtful sentences of plain text
         by default (`nonproj.text.alternatives`).
@@ -108,7 +108,7 @@ class ConfidenceHyperparameters:
     min_words, min_wrong : int
         Minimum numbers of held-out words, and of those with a wrong head, for training a classifier.
     sample : int
-        Sentences from which the median cost is estimated.
+        Number of sentences from which the median cost is estimated.
     knots : int
         Number of knots of each feature's function, at quantiles.
     min_count : int
@@ -116,7 +116,7 @@ class ConfidenceHyperparameters:
     strength : float
         The inverse of the strength of regularisation, as scikit-learn's ``C``.
     folds : int
-        Folds of the examples on which log-odds are calibrated.
+        Number of folds of the examples on which log-odds are calibrated.
     """
 
     block: int = 100
@@ -173,7 +173,7 @@ class GraphHyperparameters:
         The classifier has ``2 ** bits`` weights.
     epochs : int
     learning_rate : float
-        Of AdaGrad.
+        Learning rate of AdaGrad.
     """
 
     min_words: int = 20

@@ -60,7 +60,7 @@ class Labeler(AveragedWeights):
         return sum(self.update(*examples[i]) for i in order)
 
     def update(self, tokens: Tokens, heads: np.ndarray, gold: np.ndarray) -> int:
-        """Train on one sentence; return the number of wrong labels.  Missing ones are -1, and latent."""
+        """Train on one sentence; return the number of wrong labels.  Missing labels are -1, and latent."""
         if (gold < 0).all():  # the best labels are right, so nothing is learnt
             self.advance()
             return 0

@@ -207,7 +207,7 @@ class TrainableArcNetwork:
         return tokens.atoms[PADDING : PADDING + tokens.n_nodes, self.columns.between]
 
     def network(self, factor: float, label_factor: float) -> Network:
-        """Return the network in 16 bits; words with vectors of a file have rows.
+        """Return the network in 16 bits; words with vectors from a file have rows of their own.
 
         Its scores of arcs and of labels are multiplied by the factors.
         """

@@ -28,7 +28,7 @@ from nonproj.scoring.vocabulary import Tokens
 from nonproj.types import PartSpace
 
 _LEAST_TAU = 0.01
-"""Completions are trees if the heads' automata see a smaller share of the scores, because they cannot be forced."""
+"""Minimum ``tau`` of completions in Z: with less, given arcs cannot be forced on automata; completions are trees."""
 
 
 class PartExample(NamedTuple):

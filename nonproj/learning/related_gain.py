@@ -23,7 +23,7 @@ log = logging.getLogger("nonproj")
 
 
 class RelatedGain(NamedTuple):
-    """The gain by learning from related treebanks.
+    """The gain in accuracy from learning with related treebanks.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class RelatedGain(NamedTuple):
 
 
 def compare(what: str, words: Int64s, alone: Int64s, together: Int64s) -> RelatedGain:
-    """Return the gain by related treebanks, and log it.
+    """Return the gain in accuracy from related treebanks, and log it.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def cross_fitted_gain(
     count: Callable[[_M, np.ndarray], Sequence[int]],
     spread: Callable[[list[Callable[[], Any]]], list[Any]],
 ) -> RelatedGain:
-    """Return the gain by related treebanks, by cross-fitting.
+    """Return the gain in accuracy from related treebanks, by cross-fitting.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def cross_fitted_gain(
     fold = blocks(len(own), min(folds, len(own)))
 
     def right_with(others: np.ndarray) -> Int64s:
-        """Return the number of right words of each sentence, learnt from the other folds and other sentences."""
+        """Return the number of right words of each sentence, by models of the other folds and of ``others``."""
         right = cross_fit(fold, lambda rest: learn(corpus.subset(np.append(rest, others))), count, spread)
         return np.array(right, np.int64)
 

@@ -82,7 +82,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str], last: bool) -> int:
-    """Run the command."""
+    """Run the command that the arguments name, and return its exit code."""
     options = parse_arguments(words)
     if options.version:
         from nonproj_systems import __version__

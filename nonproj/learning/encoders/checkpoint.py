@@ -21,7 +21,7 @@ log = logging.getLogger("nonproj")
 
 
 def state_of(parameters: Sequence[torch.Tensor], optimiser: torch.optim.Optimizer, epochs: int, step: int) -> State:
-    """Return the state after some epochs: trained parameters, the optimiser's moments, and that of random numbers."""
+    """Return the state after some epochs: parameters, the optimiser's moments, and the random number generator."""
     arrays = {}
     for i, parameter in enumerate(parameters):
         for name, tensor in {"value": parameter.detach(), **optimiser.state[parameter]}.items():
@@ -66,11 +66,11 @@ def restore(
 
 
 def _noise(device: torch.device) -> torch.Tensor:
-    """Return the state of the random numbers of a device."""
+    """Return the state of a device's random number generator."""
     return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
 
 
 def _set_noise(device: torch.device, state: torch.Tensor) -> None:
-    """Set the state of the random numbers of a device; one of another kind of device is ignored."""
+    """Set the state of a device's random number generator; that of another kind of device is ignored."""
     if state.shape == _noise(device).shape:
         torch.cuda.set_rng_state(state, device) if device.type == "cuda" else torch.set_rng_state(state)

@@ -28,7 +28,7 @@ TAU = 0.5
 
 
 def head_loss(scores: Tensor, heads: Int32s, allowed: Bools | None = None) -> Tensor:
-    """Return the negative log-likelihood of the heads of a sentence, each by itself, summed over its words.
+    """Return the negative log-likelihood of the heads of a sentence, each independent of the others.
 
     Parameters
     ----------

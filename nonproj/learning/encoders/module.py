@@ -82,15 +82,15 @@ class Bert(nn.Module):
         return torch.softmax(self.shares, 0) * self.factor
 
     def normalised(self, x: Tensor, norm: Tensor) -> Tensor:
-        """Return x through a layer norm."""
+        """Return x after a layer norm."""
         return functional.layer_norm(x, x.shape[-1:], norm[0], norm[1], self.architecture.epsilon)
 
     def dropped(self, x: Tensor) -> Tensor:
-        """Return x with some numbers left out while training."""
+        """Return x after dropout; unchanged except in training."""
         return functional.dropout(x, self.dropout, self.training)
 
     def attended(self, layer: Mapping[str, Tensor], x: Tensor, mask: Tensor) -> Tensor:
-        """Return x through the self-attention of a layer."""
+        """Return the output of the self-attention of a layer for x."""
         projected = functional.linear(x, layer["attention"].flatten(0, 1), layer["attention_bias"].flatten())
         projected = projected.view(*x.shape[:2], 3, self.architecture.heads, -1)
         query, key, value = projected.permute(2, 0, 3, 1, 4).unbind()
@@ -130,7 +130,7 @@ class BiaffineModule(nn.Module):
         The size of a word's vector.
     n_labels : int
     dropout : float
-        Share of the hidden numbers that are left out, of all words together.
+        Dropout rate of the hidden units.
     """
 
     arc_product: Tensor
@@ -154,7 +154,7 @@ class BiaffineModule(nn.Module):
             self.register_parameter(name, nn.Parameter(value))
 
     def hidden(self, name: str, vectors: Tensor) -> Tensor:
-        """Return the hidden layer of this name, the vectors' sizes but for the last."""
+        """Return the hidden layer of this name: the shape of the vectors, except for the last axis."""
         found = functional.leaky_relu(vectors @ getattr(self, f"{name}_in") + getattr(self, f"{name}_bias"), SLOPE)
         return functional.dropout(found, self.dropout, self.training)
 
@@ -169,7 +169,7 @@ class BiaffineModule(nn.Module):
         return product + head @ self.label_head_weight + modifier @ self.label_modifier_weight + self.label_weight
 
     def factors(self, name: str, vectors: Tensor) -> Tensor:
-        """Return the hidden layers of nodes as the three words of the parts of a type, [3, N, RANK]."""
+        """Return the hidden layers of nodes for each of the three words of a type's parts, [3, N, RANK]."""
         found = vectors @ getattr(self, f"{name}_factors") + getattr(self, f"{name}_offsets")[:, None]
         return functional.dropout(functional.leaky_relu(found, SLOPE), self.dropout, self.training)
 
@@ -182,7 +182,7 @@ class BiaffineModule(nn.Module):
         factors : Tensor of shape (3, N, RANK)
             Hidden layers of the nodes of a sentence.
         nodes : Tensor of shape (P, 3), int64
-            Its words; the numbers ``N`` and ``N + 1`` are START and END.
+            The words of each part; the numbers ``N`` and ``N + 1`` are START and END.
         """
         first, second, third = torch.cat([factors, getattr(self, f"{name}_special")], 1).unbind()
         total = first[nodes[:, 0]] * second[nodes[:, 1]] * third[nodes[:, 2]]
@@ -198,7 +198,7 @@ class TagHead(nn.Module):
         The size of a word's vector.
     tags : TagSet
     dropout : float
-        Share of the hidden numbers that are left out, of all words together.
+        Dropout rate of the hidden units.
     """
 
     owner: Tensor

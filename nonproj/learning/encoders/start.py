@@ -1,7 +1,7 @@
-"""The encoder of a trained model, from which that of another model is fine-tuned.
+"""The encoder from which fine-tuning starts: one in a folder, or that of a trained model.
 
-The layers behind it are taken over, too: their rows for labels and tags are matched by name, because the other treebank
-has its own numbers.
+The layers behind that of a model are taken over, too: their rows for labels and tags are matched by name, because the
+other treebank has its own numbers.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TrainedLayers(NamedTuple):
     learnt: np.ndarray = np.zeros(0, np.int64)
 
     def for_labels(self, labels: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return the arrays of `heads` for other labels: a new one gets the one without subtype, or the mean."""
+        """Return `heads` for other labels: a new label gets the weights of its base label or, without one, the mean."""
         number = {label: i for i, label in enumerate(self.labels)}
         source = np.array([number.get(label, number.get(label.partition(":")[0], -1)) for label in labels])
         found = dict(self.heads)
@@ -61,7 +61,7 @@ class TrainedLayers(NamedTuple):
         return found
 
     def for_tags(self, tags: TagSet) -> dict[str, np.ndarray]:
-        """Return the arrays of `of_tags` for other tags: a new part of a tag has a row of zeros."""
+        """Return `of_tags` for other tags: a new part of a tag gets a row of zeros."""
         found = dict(self.of_tags)
         if self.tags is None:
             return found

@@ -43,8 +43,8 @@ EPOCHS, CONTINUED_EPOCHS = 12, 6
 """Default epochs of an encoder, and of one from a trained model, which needs fewer."""
 
 MIN_WORDS, MAX_EPOCHS, MAX_WORDS = 20_000, 24, 1_250_000
-"""Training words over all epochs, by default: a small treebank is learnt in more epochs, up to this number, a large one
-in fewer."""
+"""By default, a small treebank is trained for more epochs, up to ``MIN_WORDS`` words in all and ``MAX_EPOCHS``; a large
+one for fewer, up to ``MAX_WORDS`` words in all."""
 
 BATCH = 200
 """Minimum number of words of a batch."""
@@ -138,7 +138,7 @@ def fine_tune(
 
 
 def epochs_of(options: EncoderConfig, sentences: Sequence[Sentence], continued: bool) -> int:
-    """Return the number of epochs of an encoder; ``continued``: of one from a trained model.
+    """Return the number of epochs of an encoder, or of one from a trained model (``continued``).
 
     Examples
     --------
@@ -225,7 +225,7 @@ class EncoderLearner:
         return totals
 
     def follow(self, loss: Tensor) -> None:
-        """Make a step that lowers a loss."""
+        """Make an AdamW step down the gradient of a loss."""
         done = (self.step + 1) / self.steps
         for group, rate in zip(self.optimiser.param_groups, self.rates, strict=True):
             group["lr"] = rate * min(done / RISING, max(0.0, 1.0 - done) / (1.0 - RISING))
@@ -316,7 +316,7 @@ class EncoderLearner:
         return torch.cat(scores)
 
     def integers(self, array: np.ndarray) -> Tensor:
-        """Return integers as PyTorch indexes with them."""
+        """Return integers as a tensor for indexing, int64."""
         return torch.from_numpy(array.astype(np.int64)).to(self.device)
 
     def arrays_of(self, layers: torch.nn.Module) -> dict[str, np.ndarray]:
@@ -332,7 +332,7 @@ def fill(layers: torch.nn.Module, arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def has_bfloat16(device: torch.device) -> bool:
-    """Return whether a device multiplies matrices of 16 bits faster: a processor needs instructions for them."""
+    """Return whether a device multiplies matrices faster in bfloat16: a CPU needs instructions for that."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported()
     known: Mapping[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()  # since PyTorch 2.11

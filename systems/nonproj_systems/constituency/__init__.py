@@ -12,14 +12,14 @@
 - `lexicon`: tags of words, by counts and by suffixes
 - `tagger`: a trigram tagger
 - `joint`: trees and tags jointly, by dual decomposition
-- `integer_program`: the same by HiGHS
+- `integer_program`: trees and tags jointly, as an integer program
 - `model`: a trained model, and its file
 - `parser`: words in, a tree with its certificate out
 - `command`: the command ``nonproj-systems constituency``
 - `collins_trees`, `collins`, `collins_tables`: Model 1 of Collins: base noun phrases, events, counts, probabilities
-- `collins_coarse`, `collins_chart`: its trees of a sentence, pruned, as a forest
+- `collins_coarse`, `collins_chart`: pruning of a sentence's trees, and the forest of the others
 - `lexicalised`: parsing with Model 1 alone
 - `joint_dependencies`: Model 1 and a dependency parser by dual decomposition
-- `dependency_program`: the same by HiGHS
+- `dependency_program`: Model 1 and a dependency parser, as an integer program
 - `lexicalised_command`: the command ``nonproj-systems lexicalised``
 """

@@ -14,7 +14,7 @@ from nonproj.io.strings import WORD, fits
 from nonproj.io.temporary import reason
 
 TOP = "TOP"
-"""The label of the root, for any label in the file: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""
+"""The label of every root, whatever label the file gives it: ``( (S ...))``, ``(ROOT (S ...))`` or ``(S ...)``."""
 
 TRACE = "-NONE-"
 """The tag of traces and other empty elements."""

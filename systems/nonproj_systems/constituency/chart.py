@@ -219,7 +219,7 @@ def _unary_edges(
     n_binary: int,
     found: Int32s,
 ) -> tuple[Int32s, int]:
-    """Return the edges of unary rules over items of a span, and their number; with parent ``only`` unless it is -1."""
+    """Return the edges of unary rules over items of a span (to parent ``only``, unless it is -1), and their number."""
     first, parents, (_, begin, end), (low, high, only) = rules.first_unary, rules.unary_parent, span, limits
     coarse, allowed, size, room = rules.coarse, chart.allowed, 0, len(found)
     for item in range(low, high):

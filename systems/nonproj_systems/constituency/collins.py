@@ -71,7 +71,7 @@ class Collins:
     counts : Counter
         Occurrences of pairs of a packed context and an outcome.
     factor : float
-        Weight of the diversity of contexts in lambda.
+        Weight in lambda of the number of different outcomes of a context.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Collins:
     tags : frozenset of str
         The tags of words.
     tagged : dict
-        Word numbers by the pairs (word, tag), as numbers, that were seen in training.
+        The word of each pair (word, tag) that was seen in training; all as numbers.
     """
 
     def __init__(self, symbols: Sequence[str], words: Sequence[str], counts: Counter[Any], factor: float = FACTOR):
@@ -105,7 +105,7 @@ class Collins:
         Raises
         ------
         SizeError
-            There are more than 127 categories and tags, or more than 131071 words.
+            There are more than 127 categories and tags, 131071 words, or 4096 pairs of a category and its head child.
         """
         trees = [with_base_phrases(tree) for tree in trees]
         frequency = Counter(word for tree in trees for word in tree.words())
@@ -137,11 +137,11 @@ class Collins:
                 counts[context, outcome] += 1
 
     def root_contexts(self, word: int, tag: int) -> list[tuple[int, int]]:
-        """Return contexts and outcomes of the root's decision for a word with a tag."""
+        """Return the pairs of packed context and outcome of the root's decision for a word with a tag."""
         return [(pack(ROOT, 0, 0), tag), (pack(ROOT + 1, 0, tag), word), (pack(WORD + 2, 0, tag), word)]
 
     def contexts(self, event: Event, words: Sequence[int], tags: Sequence[int]) -> list[tuple[int, int]]:
-        """Return contexts and outcomes of an event at all levels."""
+        """Return the pairs of packed context and outcome of an event, at all levels of back-off."""
         p, h = self.symbol_ids[event.parent], self.symbol_ids.get(event.head, 0)
         w, t = words[event.word], tags[event.word]
         if event.kind == "head":

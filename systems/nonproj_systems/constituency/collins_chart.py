@@ -313,7 +313,7 @@ def _complete(tables: Tables, grammar: Grammar, kept: Kept, given: Given, build:
 
 @kernel
 def _layer(build: Build, first: int, i: int, j: int, p: int, depth: int, h: int, key: int) -> int:
-    """Return the layer of a phrase, created if new; ``depth`` counts phrases with one child from it downwards."""
+    """Return the layer of a phrase, created if new; ``depth`` is the number of phrases with one child from it down."""
     number = build.chains[key]
     if number < first or number >= build.counts[0] or build.items[number, SYMBOL] != p:
         number = _add_item(build, LAYER, i, j, p, depth, h)

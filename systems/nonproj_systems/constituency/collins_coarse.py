@@ -42,7 +42,7 @@ class Grammar(NamedTuple):
         Probability of a modifier by side, distance and state.
     stop : ndarray of shape (2, 3, S), float64
     chains : ndarray of shape (number of symbols, number of symbols), float64
-        Sum over chains of at most `MAX_UNARY` phrases with one child each, from the top to the bottom.
+        Total probability of chains of at most `MAX_UNARY` phrases with one child each, from the top to the bottom.
     verb : ndarray of shape (number of symbols,), bool
     """
 

@@ -1,4 +1,4 @@
-"""The joint problem of lexicalised trees and dependencies as an integer program by HiGHS: a reference."""
+"""The joint problem of lexicalised trees and dependencies as an integer program, solved by HiGHS: a reference."""
 
 from __future__ import annotations
 

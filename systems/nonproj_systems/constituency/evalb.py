@@ -1,7 +1,7 @@
 """Labelled precision, recall and F1 of trees by the conventions of evalb with Collins' parameters.
 
 Words that are punctuation are deleted, the root is not counted, nor are brackets that hold nothing but punctuation;
-ADVP and PRT are the same.  Brackets match if label and words are equal, each at most once.  Evalb deletes the
+ADVP and PRT are one label.  Brackets match if label and words are equal, each at most once.  Evalb deletes the
 punctuation of each tree by its own tags, and leaves out sentences where that gives different words; here the tags of
 the gold tree decide, so no sentence is left out.
 """
@@ -177,7 +177,7 @@ def compare_all(gold: Sequence[Tree], parsed: Sequence[Tree], path: str = "<pars
 
 
 def _first_difference(gold: Tree, parsed: Tree) -> str:
-    """Return the positions at which the words of two trees differ."""
+    """Return a text about the first position at which the words of two trees differ."""
     words, others = [*gold.words(), None], [*parsed.words(), None]
     i = next(i for i, word in enumerate(words) if word != others[i])
     return f"word {i + 1} is {others[i]!r}, {words[i]!r} is expected"

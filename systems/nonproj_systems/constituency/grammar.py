@@ -159,7 +159,7 @@ def _is_same_phrase(rule: Rule, child: Symbol) -> bool:
 
 
 def coarser(counts: Counts) -> dict[Rule, float]:
-    """Return the counts of a grammar without annotation."""
+    """Return the counts of rules without annotation: the sums over rules that differ only in it."""
     found: dict[Rule, float] = defaultdict(float)
     for rule, count in counts.items():
         found[Rule(coarse_symbol(rule.parent), tuple(map(coarse_symbol, rule.children)))] += count

@@ -83,7 +83,7 @@ def head_child(label: str, children: Sequence[str]) -> int:
 
 
 def _noun_head(children: Sequence[str], where: list[int]) -> int:
-    """Return the head of a noun phrase."""
+    """Return the index of a noun phrase's head among its children, given those that may be heads."""
     if children[where[-1]] == "POS":
         return where[-1]
     for direction, wanted in _NOUN_SEARCHES:

@@ -90,7 +90,7 @@ def _trigrams(trellis: Trellis) -> _Trigrams:
 
 
 def _rows(entries: list[tuple[int, int, float]], rhs: np.ndarray) -> ConstraintRows:
-    """Return equalities from (row, column, value)."""
+    """Return equations from entries (row, column, value) and their right-hand sides."""
     row, column, value = (np.array(each) for each in zip(*entries, strict=True))
     return ConstraintRows(row, column, value.astype(np.float64), rhs, rhs)
 

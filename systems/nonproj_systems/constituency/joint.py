@@ -119,7 +119,7 @@ def joint_problem(forest: Forest, trellis: Trellis) -> Problem:
 
 
 def objective(forest: Forest, trellis: Trellis, edges: np.ndarray) -> float:
-    """Return the score of a derivation plus that of its tags; minus infinity for none."""
+    """Return the score of a derivation plus that of its tags; minus infinity without edges."""
     if not len(edges):
         return -np.inf
     used = forest.variable[edges]

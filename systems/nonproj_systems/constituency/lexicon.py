@@ -74,7 +74,7 @@ class Lexicon:
     ----------
     tags : sequence of str
     words : mapping of str to mapping of int to float
-        The counts of each known word's tags, by number.
+        For each known word the counts of its tags, by the tag's number.
     options : LexiconOptions
 
     Examples

@@ -47,7 +47,7 @@ class ParsingOptions(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """A tree, and the way in which it was found.
+    """The tree of a sentence, its value and, if it was decoded jointly, its certificate.
 
     Attributes
     ----------

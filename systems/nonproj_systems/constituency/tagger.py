@@ -66,7 +66,7 @@ def score_of(trellis: Trellis, chosen: Sequence[int]) -> float:
 
 
 class Tagger:
-    """Transitions and a lexicon.
+    """A trigram tagger: transitions and a lexicon.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fields of images: restoring noisy ones, and cutting them into regions."""
+"""Markov random fields of images, for restoration and segmentation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def restore_grey(observed, levels, deviation: float, weight: float, most: float)
     weight : float
         The cost of a difference of one grey level between neighbours.
     most : float
-        Larger differences cost no more than this one: edges of objects are sharp.
+        Difference of grey levels above which the cost does not rise, because edges of objects are sharp.
 
     Examples
     --------

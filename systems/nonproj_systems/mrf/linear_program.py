@@ -41,7 +41,7 @@ def solve_program(
 
     Examples
     --------
-    A triangle whose edges prefer different labels, of two: the linear program takes half of each label.
+    A triangle with two labels, whose edges prefer different ones: the linear program takes half of each label.
 
     >>> triangle = MRF(np.zeros((3, 2)), [[0, 1], [1, 2], [0, 2]], -np.eye(2))
     >>> [solve_program(triangle, integer)[:2] for integer in (False, True)]

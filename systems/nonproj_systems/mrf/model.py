@@ -188,7 +188,7 @@ def grid_edges(height: int, width: int) -> np.ndarray:
 
 
 def _rows(unary) -> tuple[np.ndarray, np.ndarray]:
-    """Return all scores of states one after the other, float64, and the numbers of states, int64[V]."""
+    """Return the scores of all nodes' states as one array, float64, and the number of states of each node, int64[V]."""
     if isinstance(unary, np.ndarray) and unary.ndim == 2:
         return np.array(unary, np.float64).ravel(), np.full(len(unary), unary.shape[1], np.int64)
     rows = [np.asarray(row, np.float64).reshape(-1) for row in unary]

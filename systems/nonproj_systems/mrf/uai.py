@@ -33,7 +33,7 @@ class _Tokens:
         raise DataError(self.name, self.line(place), message)
 
     def word(self, what: str) -> str:
-        """Return the next token."""
+        """Return the next token; ``what`` names it in errors."""
         if self.place >= len(self.tokens):
             raise DataError(self.name, max(self._lines, 1), f"the file ends; {what} is expected")
         self.place += 1

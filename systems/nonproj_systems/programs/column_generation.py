@@ -215,7 +215,7 @@ class _RestrictedMaster:
             self.add_gp_arc(np.arange(len(self.parts) - len(parts), len(self.parts)))
 
     def _add_columns(self, scores: np.ndarray, column: np.ndarray, row: np.ndarray) -> int:
-        """Add columns with ones in some rows."""
+        """Add columns with entries 1 in some rows; return the number of the first."""
         # Without upper bounds: rows imply them, and duals of bounds would be missing from the reduced costs.
         return self.program.add_columns(scores / self.scale, 0.0, np.inf, Entries(column, row, np.ones(len(row))))
 

@@ -139,7 +139,7 @@ def _trisibling_rows(part_type: Trisibling, arcs: ArcSpace, start: np.ndarray, f
 
 
 def _place(a: int, b: int, c: int, base: int) -> int:
-    """Return the number of a triple."""
+    """Return the column of the triple of positions ``a``, ``b`` and ``c``; ``base`` is that of the first triple."""
     return base + c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a
 
 

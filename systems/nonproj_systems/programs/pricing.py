@@ -183,7 +183,7 @@ def _find_augmenting_path(capacity: Float64s, flow: Float64s, target: int, paren
 
 @kernel
 def _augment(capacity: Float64s, flow: Float64s, target: int, parent: Int64s) -> float:
-    """Augment the flow along the path to the target by its residual capacity; return that."""
+    """Augment the flow along the path to the target by its residual capacity; return this capacity."""
     residual = np.inf
     w = target
     while w != 0:

@@ -6,7 +6,7 @@
 - `steps`, `subgradient`: step rules, and the subgradient method
 - `primal`: primal heuristics: repair, averaged solutions and rounding, completion
 - `tightening`, `branch_and_bound`: from a bound with a gap to a proven optimum
-- `oracles`: listed solutions, choices, chains
+- `oracles`: listed solutions, chains of labels
 - `trace`: a record of each iteration, and plots of it
 
 `systems/docs/relaxation.md` is an introduction.

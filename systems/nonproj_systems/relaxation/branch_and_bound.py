@@ -137,7 +137,7 @@ class _Search:
         return best > -np.inf and bound - best <= self.limits.tolerance * (1.0 + abs(best))
 
     def offer(self, value: float, solution: Any, by: float = 0.0) -> None:
-        """Update the incumbent if a solution is better by more than a share of its value."""
+        """Update the incumbent if a solution is better by more than the share ``by`` of its value."""
         best = self.result.primal_value
         if value > best + (by * (1.0 + abs(best)) if best > -np.inf else 0.0):
             self.result.primal_value, self.result.solution = float(value), solution

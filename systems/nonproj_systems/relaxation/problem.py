@@ -95,8 +95,8 @@ class Problem:
     Attributes
     ----------
     variable, oracle_of : ndarray of shape (C,), int64
-        Each oracle has its own copy of each variable that it sees; the copies are numbered oracle by oracle.
-        The shared variable and the oracle of each copy.
+        The shared variable and the oracle of each copy: each oracle has its own copy of each variable that it sees, and
+        the copies are numbered oracle by oracle.
     offsets : ndarray of int64
         ``offsets[i]`` is the first copy of oracle ``i``.
     reference : ndarray of shape (n_variables,), int64

@@ -20,7 +20,7 @@ def coverage(start: Int64s, end: Int64s) -> Uint64s:
 
 @kernel
 def can_complete(low: int, high: int, end: int, n_words: int, limit: int) -> bool:
-    """Return whether the other words may still be translated after a phrase that ends at ``end``: a necessary test.
+    """Test a necessary condition for translating the other words after a phrase that ends at ``end``.
 
     Words are translated in jumps from the end of a phrase to the begin of the next one.  To cross from an untranslated
     word to the next one takes a jump over all words between them; to go back takes one to the last word left behind.

@@ -1,4 +1,4 @@
-"""Exact decoding: each source word is translated once, by Lagrange multipliers, and by tightening if a gap remains.
+"""Exact decoding: Lagrange multipliers, and tightening if a gap remains, enforce that each word is translated once.
 
 The relaxed problem is to translate a total of N words (Chang and Collins 2011; the tutorial, section 6.4).  Each source
 word has a multiplier.  The subgradient method, tightening and certificates are those of `nonproj_systems.relaxation`.
@@ -182,7 +182,7 @@ class _Tightening:
 
 
 def choose_words(disputes: np.ndarray, known: set[int], most: int) -> list[int]:
-    """Return the words to count exactly: those most often not translated once, no two of them neighbours.
+    """Return the words to count exactly: those most often not translated exactly once, no two of them neighbours.
 
     The choice of Chang and Collins (2011).  Neighbours are mostly missed and repeated together; a word whose neighbour
     is counted comes after the others.

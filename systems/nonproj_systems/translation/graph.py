@@ -21,7 +21,7 @@ class Graph(NamedTuple):
         The source node of each arc.
     score : ndarray of shape (A,), float64
     option : ndarray of shape (A,), int32
-        One more than the phrase that ends with the arc; 0 for none.
+        The number of the phrase that ends with the arc, plus 1; 0 for none.
     """
 
     arc_start: np.ndarray

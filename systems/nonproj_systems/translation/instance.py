@@ -24,7 +24,7 @@ class Instance(NamedTuple):
     limit : int
         Distortion limit: maximum distance in words between the end of a phrase and the beginning of the next.
     distortion : float
-        Score of each word of that distance.
+        Score per word of that distance.
     start, end : ndarray of shape (O,), int64
         Source words ``start`` to ``end - 1`` of each phrase; phrases are ordered by start and words.
     score : ndarray of shape (O,), float64

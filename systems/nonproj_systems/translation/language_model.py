@@ -43,7 +43,7 @@ class Automaton(NamedTuple):
     Notes
     -----
     State 0 has no history and an arc for each word: arc ``w`` is word ``w``.  The history of state ``1 + w`` is the
-    word ``w``, that of later states two words.  No arc scores less than backing off first.
+    word ``w``, that of later states two words.  No arc scores less than the same word after backing off.
     """
 
     arc_start: np.ndarray

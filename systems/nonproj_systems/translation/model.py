@@ -53,7 +53,7 @@ _TYPES = (
 
 
 class TranslationModel:
-    """Phrase table, language model and weights.
+    """A translation model: phrase table, language model and weights.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class PhraseTable(NamedTuple):
     target_words: np.ndarray
 
     def find(self, node: int, word: int) -> int:
-        """Return the node after a word, 0 if there is none."""
+        """Return the child of a node by a word, 0 if there is none."""
         key = node << BITS | word
         at = int(np.searchsorted(self.child, key))
         return at + 1 if at < len(self.child) and self.child[at] == key else 0

@@ -140,7 +140,7 @@ def _append(
     nodes: int,
     arcs: int,
 ) -> tuple[int, int]:
-    """Add the new nodes of a node, one for each state, and the arcs into them; return the numbers of nodes and arcs."""
+    """Add the nodes that refine a node, one for each state, and the arcs into them; return the numbers of both."""
     from_node, by_arc, keys = found
     new_start, state, value = new_nodes
     new_source, new_score, new_option = new_arcs
@@ -189,7 +189,7 @@ def refine(
     Returns
     -------
     Graph or None
-        None if it would have more than ``max_arcs`` arcs.  Without arcs if no derivation is left.
+        None if it would have more than ``max_arcs`` arcs.  It has no arcs if no derivation is left.
     """
     if len(words) > MAX_COUNTED:
         raise ValueError(f"{len(words)} words are to be counted; at most {MAX_COUNTED} are expected")

@@ -80,7 +80,7 @@ def _position(descending: Int64s, state: int) -> int:
 
 @kernel
 def _ended_states(instance: Instance) -> Int64s:
-    """Return all (position, state) in which a phrase can end, as ascending numbers; the start is the first."""
+    """Return the pairs of position and state in which a phrase can end, as ascending numbers; first the start."""
     lm, n_states = instance.lm, len(instance.lm.last_word)
     n_target = lm.arc_start[1]
     last = np.zeros((instance.n_words + 1, n_target), np.bool_)

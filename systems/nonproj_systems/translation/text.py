@@ -14,7 +14,7 @@ from nonproj.io.files import open_input, stream_error, text_lines
 from nonproj.io.strings import WORD, fits
 
 MAX_TOKENS = 120
-"""Maximum number of tokens of a sentence: coverage is a set of at most 126 bits."""
+"""Maximum number of tokens of a sentence: coverage is a set of 128 bits, and ends of spans have 7 bits."""
 
 MAX_LINE = 1 << 20
 """Maximum length of a line, in bytes."""

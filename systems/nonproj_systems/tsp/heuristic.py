@@ -1,7 +1,7 @@
 """Tours by iterated local search: 2-opt and Or-opt moves over lists of neighbours, and local double bridges as kicks.
 
-The neighbours of a node are those of the lowest marginal cost in the 1-tree (alpha-nearness; Helsgaun 2000, section
-4.1).  Nodes whose edges have not changed since the last failure are not tried again (Bentley 1992: "don't-look bits").
+The neighbours of a node are the nearest nodes.  Nodes whose edges have not changed since the last failure are not tried
+again (Bentley 1992: "don't-look bits").
 """
 
 from __future__ import annotations

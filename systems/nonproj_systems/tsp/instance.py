@@ -12,7 +12,7 @@ from nonproj.io.files import open_input, stream_error, text_lines
 from nonproj_systems.tsp.distances import DISTANCES, distances
 
 MAX_CITIES, MAX_WEIGHT = 3000, 10**8
-"""Limits within which sums of weights, with multipliers on a grid, are exact in 64 bits."""
+"""Maximum number of cities, and maximum absolute weight: sums of weights are then exact in float64, too."""
 
 FORMATS = {
     "FULL_MATRIX": lambda n: [(i, j) for i in range(n) for j in range(n)],

@@ -98,7 +98,7 @@ def coefficients(pairs: Sequence[tuple[str, str]]) -> dict[str, float | None]:
 
 
 def forms_of(draft: Draft) -> list[str]:
-    """Return the words of a draft."""
+    """Return the forms of the words of a draft."""
     return [row[FORM] for row in draft.words]
 
 

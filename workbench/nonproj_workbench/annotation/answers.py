@@ -21,7 +21,7 @@ _TAGS = COLUMNS[FORM : UPOS + 3]
 
 
 def sentence_answer(i: int, count: int, unit: Unit, view: View) -> dict[str, Any]:
-    """Return a sentence with its tree."""
+    """Return the answer for a sentence: words, tree, decisions and certificate."""
     shown, found = view.shown, view.suggestion
     proof = None
     if found is not None and view.is_suggested:
@@ -77,7 +77,7 @@ def _words(view: View) -> list[dict[str, Any]]:
 
 
 def _multiword(row: list[str]) -> dict[str, Any]:
-    """Return a multiword token."""
+    """Return a multiword token as JSON values."""
     first, last = map(int, row[ID].split("-"))
     return {"first": first, "last": last, "form": row[FORM], "misc": row[MISC]}
 

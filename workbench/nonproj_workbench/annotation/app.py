@@ -79,7 +79,7 @@ async def _page(request: Request) -> Response:
 
 
 def _answer(answer: Callable[[Session, Request], Any]) -> Callable[[Request], Any]:
-    """Return an endpoint that answers by JSON, in a thread."""
+    """Return an endpoint that computes its answer in a thread, and sends it as JSON."""
 
     async def endpoint(request: Request) -> Response:
         """Answer a request."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from nonproj_workbench.annotation.history import Unit
 
 QUIET = 0.5
-"""Seconds after an edit without computation in the background, so that edits are answered at once."""
+"""Seconds after an edit during which nothing is computed in the background, so that edits are answered at once."""
 
 
 class Walker:
@@ -20,7 +20,7 @@ class Walker:
     units : callable
         Returns the present sentences.
     visit : callable
-        Takes a sentence.
+        Called with each of these sentences.
     key : callable
         Takes a sentence; returns a value that changes when it has to be visited again.
     last_edit : callable

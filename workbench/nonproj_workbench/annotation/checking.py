@@ -40,10 +40,10 @@ class Checker(NamedTuple):
 
     @classmethod
     def of(cls, form: str, level: int | None, language: str | None, tags: Collection[str] = ()) -> Checker:
-        """Return the checks of a file; by default, levels 1 to 3 of CoNLL-U, if the validator is installed.
+        """Return the checker of a file; by default, CoNLL-U is checked up to level 3, or 5 if a language is given.
 
-        By default, nothing is checked if there is a model whose tags are not those of Universal Dependencies, because
-        the validator would reject each word.
+        By default, the validator is not used if it is not installed, or if there is a model whose tags are not those of
+        Universal Dependencies, because it would reject each word.
 
         Raises `DependencyError` or `ConfigError` if a level is demanded that cannot be checked.
         """
@@ -78,7 +78,7 @@ class Checker(NamedTuple):
 
 
 def own_messages(draft: Draft) -> list[dict[str, Any]]:
-    """Return the errors in heads, decisions and the text."""
+    """Return the messages that need no validator: errors in heads, decisions and the text."""
     words, heads, found = draft.words, heads_of(draft), []
     for word, (row, head) in enumerate(zip(words, heads, strict=True), 1):
         if row[HEAD] == "_":

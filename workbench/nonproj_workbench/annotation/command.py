@@ -110,7 +110,7 @@ def _opened(options: argparse.Namespace, rules: ReadingRules) -> tuple[str, Comp
 
 
 def _existing(path: str) -> Path:
-    """Return the path of an existing file of data."""
+    """Return a path; raise `FileError` unless it is an existing file, and not a model."""
     if is_model(beginning_of(path)):
         raise FileError(path, A_MODEL)
     if not Path(path).is_file():
@@ -137,7 +137,7 @@ def _load(options: argparse.Namespace, path: str) -> Suggester:
 
 
 def _retraining(options: argparse.Namespace, path: str, suggester: Suggester | None) -> Retraining | None:
-    """Return the trainer of models in the background."""
+    """Return the trainer of models in the background; None without ``--retrain``."""
     if options.retrain is None:
         return None
     from nonproj_workbench.annotation.retraining import Retraining

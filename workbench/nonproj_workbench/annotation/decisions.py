@@ -34,11 +34,11 @@ class Decisions(NamedTuple):
     Attributes
     ----------
     heads : dict of int to int
-        The heads of words.
+        Decided heads, by word.
     labels : dict of int to str
-        Labels of words.
+        Decided labels, by word.
     forbidden : dict of int to set of int
-        Heads that a word must not have.
+        Forbidden heads, by word.
     done : bool
         Whether the sentence is accepted as a whole.
     """
@@ -134,7 +134,7 @@ def without_marks(misc: str) -> str:
 
 
 def without_confidence(misc: str, head: bool = True) -> str:
-    """Return a column MISC without the probabilities of an arc, or only those of its label.
+    """Return a column MISC without the probabilities of an arc and its label; if not ``head``, that of the arc stays.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def check(decisions: Decisions, words: int, single_root: bool) -> None:
     words : int
         The number of words.
     single_root : bool
-        Whether a tree has one root.
+        Whether a tree must have a single root.
 
     Examples
     --------

@@ -142,7 +142,7 @@ def move(draft: Draft, word: int, head: int, decisions: Decisions) -> Draft:
 def changes(old: Draft, new: Draft) -> list[dict[str, Any]]:
     """Return the differences between two drafts of the same words: word, column, and the values before and after.
 
-    The last column, MISC, is left out where only decisions differ.
+    The last column, MISC, is left out: it has the decisions.
     """
     found = []
     for word, (before, after) in enumerate(zip(old.words, new.words, strict=True), 1):

@@ -74,7 +74,7 @@ def version_of(text: str) -> str:
 
 
 def forward(units: Sequence[Unit], change: Change) -> Replacement:
-    """Return the replacement by a new change, or by a redone one.
+    """Return the replacement that makes a change, for the first time or again.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Work:
     Attributes
     ----------
     draft : Draft
-        Draft that was shown.
+        The draft that is edited, at first as it was shown.
     decisions : Decisions
     suggester : Suggester or None
     decodes : bool
@@ -119,7 +119,7 @@ def _finish(work: Work) -> None:
 
 
 def _decide(work: Work, word: int, head: int) -> None:
-    """Decide a head; a word cannot be its own."""
+    """Decide the head of a word; raise `EditError` if it is the word itself."""
     if head == word:
         raise EditError(f"word {word} cannot be its own head")
     work.decisions.heads[word] = head
@@ -217,7 +217,7 @@ def _done(work: Work, edit: Edit) -> None:
 
 
 def _source(work: Work, edit: Edit) -> Draft:
-    """Return the sentence by an annotator."""
+    """Return the sentence of the annotator whom an edit names."""
     if work.sources is None:
         raise EditError("start with --compare to take the trees of two annotators")
     if edit.get("source") not in SOURCES:

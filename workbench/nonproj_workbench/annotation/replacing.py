@@ -17,9 +17,9 @@ _HERE, _EXCHANGE = -100, 2
 def unless(check: Callable[[Path], None]) -> Callable[[Path, Path], None]:
     """Return a function that renames a file, for `nonproj.io.files.open_output`, unless ``check`` refuses the old one.
 
-    ``check`` takes the path of the old file and raises an error if it must not be replaced: before the renaming and,
-    where the system can exchange two files in one step, after it, when an old file that is refused is put back.  So a
-    change by another program in between is not lost.
+    ``check`` takes the path of the old file and raises an error if it must not be replaced.  It is called before the
+    renaming and, where the system can exchange two files in one step, again after it; if it refuses then, the old file
+    is put back.  So a change by another program in between is not lost.
     """
     return functools.partial(_replace, check)
 

@@ -55,7 +55,7 @@ class Retraining:
     Attributes
     ----------
     exchange : callable
-        Takes the result of ``load``.
+        Called after a training, with the result of ``load``.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Runs the server of annotation: a loopback socket, signals, and shutdown."""
+"""The server of annotation: a loopback socket, signals, and shutdown."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class Session:
         }
 
     def sentence(self, i: int) -> dict[str, Any]:
-        """Return a sentence; `IndexError` if there is none."""
+        """Return the answer for a sentence; raise `IndexError` if there is none."""
         unit = self.unit(i)
         return self._answer(i, unit, self.shown.view(unit))
 
@@ -179,7 +179,7 @@ class Session:
         return {"differs": [self.comparison.count(i, unit, self.trust) for i, unit in enumerate(self.treebank.units)]}
 
     def unit(self, i: int) -> Unit:
-        """Return a sentence; `IndexError` if there is none."""
+        """Return the unit of a sentence; raise `IndexError` if there is none."""
         if i < 0:
             raise IndexError(i)
         return self.treebank.units[i]

@@ -170,7 +170,7 @@ class Storage:
             raise self._changed()
 
     def _check_content(self, path: Path) -> None:
-        """Raise `LockError` also after a change that left size and time unchanged."""
+        """Raise `LockError` if another program has changed the file, even if its size and time are unchanged."""
         self._check_facts(path)
         if _content_digest(path) != self._digest:
             raise self._changed()

@@ -28,7 +28,7 @@ KEPT = 16
 
 
 class Suggestion(NamedTuple):
-    """A tree.
+    """A tree that a model suggests.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Writes the file a moment after the last edit."""
+"""The thread that writes the file a moment after the last edit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Single suspicions about the annotation of a treebank, with their evidence, and the order in which to look at them.
 
-A suspicion has up to three kinds of evidence: a model that does not know the sentence predicts another value, by a
-margin and perhaps with a confidence; the same words are annotated differently elsewhere.  Columns that are not
-annotated are never suspicious.  Its score is the sum
+A suspicion has up to three kinds of evidence: the margin by which a model that has not seen the sentence prefers
+another value, its confidence, and another annotation of the same words elsewhere.  Columns that are not annotated are
+never suspicious.  The score of a suspicion is the sum
 
     margin / typical margin + log-odds of the confidence + VARIATION * share of the other annotation
 
@@ -88,7 +88,7 @@ def find_suspicions(
     sentences : sequence of Sentence
         With gold heads.
     predictions : sequence of Prediction
-        Predictions for each sentence, by a model that does not know it.
+        Predictions for each sentence, by a model that was not trained on it.
     varied : mapping
         From `nonproj_workbench.audit.nuclei.variations`.
     violations : sequence of Violation
@@ -144,7 +144,7 @@ def _filled(row: Sequence[str], tags: Sequence[str]) -> str:
 
 
 def _ranked(suspicions: list[Suspicion]) -> list[Suspicion]:
-    """Return suspicions of one kind, sorted, with the margins added to their scores."""
+    """Return suspicions of one kind by falling score, to which their margins are added, in units of the median."""
     margins = [each.margin for each in suspicions if each.margin is not None]
     finite = [margin for margin in margins if margin < SURE]
     largest, typical = max(finite, default=1.0), float(np.median(finite)) if finite else 1.0

@@ -40,7 +40,7 @@ class Attribute(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The value of a comparison: ``text`` exactly, in any case (``fold``), a ``regex``, or a ``number``."""
+    """The value of a comparison, of kind ``text`` (equal), ``fold`` (ignoring case), ``regex`` or ``number``."""
 
     kind: str
     text: str

@@ -58,7 +58,7 @@ def fold(c: str) -> str:
 
 @functools.cache
 def _runs() -> list[tuple[str, str, str]]:
-    """Return the general category, the first and the last character of all runs; each character of ASCII is a run."""
+    """Return category, first and last character of each run of a general category; each ASCII character is a run."""
     categories = list(map(unicodedata.category, map(chr, range(sys.maxunicode + 1))))
     pairs = enumerate(itertools.pairwise(categories), 1)
     starts = [0, *(code for code, (one, two) in pairs if one != two or code <= 128), len(categories)]

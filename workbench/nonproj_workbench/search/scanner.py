@@ -59,7 +59,7 @@ class Scanner:
         return self.here()
 
     def eat(self, wanted: str) -> bool:
-        """Skip a sign if it comes next."""
+        """Skip a sign if it comes next; return whether it did."""
         found = self.text.startswith(wanted, self.place)
         self.place += len(wanted) * found
         return found
