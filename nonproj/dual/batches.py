@@ -37,7 +37,7 @@ def decode_batch(
 
 @kernel
 def _settle_domain(scores: Float64s) -> bool:
-    """Replace the scores of forbidden arcs by minus infinity; return whether the others can be added."""
+    """Replace the scores of forbidden arcs by minus infinity; return whether none of the others is too large to add."""
     n_nodes, count, lowest, largest = scores.shape[0], 0, 0.0, 0.0
     for h in range(n_nodes):
         for m in range(1, n_nodes):

@@ -1,4 +1,4 @@
-"""The proof of a sentence's trees, from what a search has recorded; `nonproj.dual.check_proofs` says what it proves.
+"""The proof of a sentence's trees, from the record of a search; `nonproj.dual.check_proofs` says what it proves.
 
 A proof is a dictionary of JSON values:
 
@@ -9,7 +9,7 @@ A proof is a dictionary of JSON values:
 ``model``       SHA-256 of the model file; null where scores were given without a model
 ``options``     an object of the options that change scores or candidates, except those that are fields of their own
 ``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
-``costs``       for each candidate arc what it pays in a tree in which it is crossed; null for zeros
+``costs``       for each candidate arc its cost in a tree in which it is crossed; null for zeros
 ``outside``     why other arcs are no candidates: ``"pruned"``, ``"forbidden"`` or ``"pruned or forbidden"``;
                 ``"nothing"`` if there are none
 ``candidates``  for each word its candidate heads, ascending; 0 is the root
@@ -65,7 +65,7 @@ NO_SOURCE = ScoreSource()
 
 
 def digest_of_words(rows: Iterable[Sequence[str]]) -> str:
-    """Return SHA-256 of words and tags: of a line with the columns FORM to FEATS for each word, in UTF-8."""
+    """Return the SHA-256 of words and tags: of a line with the columns FORM to FEATS for each word, in UTF-8."""
     text = "".join("\t".join(row[1:6]) + "\n" for row in rows)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -218,7 +218,7 @@ class _Shares:
 
 
 def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shares) -> list[Any]:
-    """Return the steps of a search, each set of trees before its parts."""
+    """Return the steps of a search; that of a set of trees comes before those of its parts."""
     steps, waiting = list[Any](), [branch]
     while waiting:
         each = waiting.pop()
