@@ -1,8 +1,8 @@
 """Comparison of input with a model's training data: tags, script and language.
 
-All that is compared is in the model: its vocabularies, which list tags and forms by decreasing frequency.  So the
-frequency of a form in training is estimated from its rank, by Zipf's law.  In a text of the same language, whatever its
-domain, function words are about as frequent; in one of another language, the two distributions hardly overlap.
+Only the model's vocabularies are needed, which list tags and forms by decreasing frequency.  The frequency of a form in
+training is estimated from its rank, by Zipf's law.  In a text of the same language, whatever its domain, function words
+are about as frequent; in one of another language, the two distributions hardly overlap.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _unknown_tags(model: Model, sentences: Iterable[Sentence]) -> str:
 
 
 def _known_tags(model: Model) -> dict[int, list[str]]:
-    """Return the tags that a model knows, for each column of them from which it parses."""
+    """Return the tags that a model knows, by column: UPOS, XPOS or both, as the model uses them."""
     coarse, fine = (model.vocabularies.get(name) for name in ("cpos", "pos"))
     if model.meta.get("coarse_tags"):
         coarse, fine = coarse or fine, None

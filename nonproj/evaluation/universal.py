@@ -48,7 +48,7 @@ def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
     dict of str to dict
         For each of `METRICS`, and of `ENHANCED` if both files have graphs: ``precision``, ``recall`` and ``f1``,
         shares from 0 to 1; ``aligned_accuracy``, the correct share of the aligned words, None for the first three and
-        for graphs; and the numbers ``correct``, ``gold``, ``system`` and ``aligned`` (None like the former).
+        for graphs; and the numbers ``correct``, ``gold``, ``system`` and ``aligned`` (None likewise).
 
     Raises
     ------

@@ -36,7 +36,7 @@ class ReportItem(NamedTuple):
     Attributes
     ----------
     number : int
-        From 1.
+        Position in the file, from 1.
     sentence : Sentence
         Its words and tags.
     heads : ndarray of shape (n,), int32
@@ -144,7 +144,7 @@ def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str
 
 
 def _on_same_words(gold: list[Sentence], parsed: list[Sentence]) -> list[Sentence]:
-    """Return gold trees on the words of a parse, if these are other words of the same text."""
+    """Return gold sentences, with their trees moved to the words of a parse if these are others of the same text."""
     if [sentence.forms for sentence in gold] == [sentence.forms for sentence in parsed]:
         return gold
     try:
