@@ -1,9 +1,9 @@
 """The cost of giving a word another head, by alternatives to a tree: trees that differ from it in one or two arcs.
 
 A word gets another candidate head outside its own subtree, or one inside, which then gets the word's former head.  The
-best tree without an arc scores at least as much as the best alternative, so the result is an upper bound on the difference
-between the best tree with the arc and the best tree without it.  The lower bound comes from the Lagrange multipliers:
-see `nonproj.dual.exclusion`.
+best tree without an arc scores at least as much as the best alternative, so the result is an upper bound on the
+difference between the best tree with the arc and the best tree without it.  The lower bound comes from the Lagrange
+multipliers: see `nonproj.dual.exclusion`.
 """
 
 from __future__ import annotations
