@@ -82,7 +82,7 @@ def blocks(
     layout : ColumnLayout, optional
         The columns of the file, if the stream is not its beginning.
     stop : bool
-        Whether to read no further than lines that are too long or too many.
+        Whether to stop at lines that are too long or too many.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def _misc(column: str) -> tuple[str, str, str]:
 def read_frame(source: Source) -> pandas.DataFrame:
     """Return a treebank, or an output of ``nonproj parse``, as a ``pandas.DataFrame`` with a row for each word.
 
-    Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with pandas' types that can be missing.
+    Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with the nullable types of pandas.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def format_of(path: str | Path, given: str | None) -> str:
     Raises
     ------
     FileError
-        The ending is that of a table in text, which is not written, or probably a misspelt one of JSON or Parquet.
+        The ending is .csv or .tsv, which are not written, or probably a misspelt .jsonl or .parquet.
 
     Examples
     --------

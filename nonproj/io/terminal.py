@@ -63,7 +63,7 @@ class EscapingStream:
 
 
 def escaping(stream: TextIO) -> TextIO:
-    """Return a stream that escapes what is written, if it is a terminal; else the same one."""
+    """Return a stream that escapes texts if it writes to a terminal; return any other stream unchanged."""
     is_done = isinstance(stream, EscapingStream) or not stream.isatty()
     return stream if is_done else cast(TextIO, EscapingStream(stream))
 
