@@ -316,7 +316,7 @@ def _question_language(language: str | None, model: Model) -> None:
 
 
 def _punctuation_labels(examples: Iterable[Example]) -> list[str]:
-    """Return labels of punctuation, in lower case: those known to spaCy's scorer, and those of punctuation alone."""
+    """Return labels of punctuation, in lower case: those known to spaCy's scorer, and those only of punctuation."""
     words: dict[str, set[str]] = {}
     for example in examples:
         for token in example.reference:
