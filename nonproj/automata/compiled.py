@@ -82,7 +82,7 @@ def compiled_starts(parts: PartSpace) -> PartStarts:
 
 
 HEAD_WORK, GAIN_WORK = 300, 3
-"""Time of an automaton outside its Viterbi searches, and of a candidate's gain, in transitions."""
+"""Work of decoding a head outside its Viterbi searches, and of a candidate's gain, in transitions."""
 
 
 @kernel
@@ -125,14 +125,14 @@ def decode_all_heads(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split
 
 @kernel
 def tree_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
-    """Return the score of a tree, given as int8[A], correct to the last bit or two."""
+    """Return the score of the tree marked in ``y``, int8[A], correct to the last bit or two."""
     total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost
 
 
 @kernel
 def _add_parts(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
-    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and its accumulated rounding error.
+    """Sum the scores of the parts of the tree marked in ``y``, int8[A]; return the sum and its rounding error.
 
     Automata given as tables add the scores of their best paths over these arcs, minus infinity without such a path.
     ``numbers`` int64[9 N] is overwritten.

@@ -36,7 +36,7 @@ class RelaxedStructure(NamedTuple):
 
 
 def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedStructure:
-    """Return the argmax over Z.
+    """Return the best structure in Z: the best choice of each head by itself.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class Units:
         self.bits = max((ratio(number)[1].bit_length() - 1 for number in numbers), default=0)
 
     def integers(self, numbers: Iterable[Any]) -> list[int]:
-        """Return numbers in units."""
+        """Return numbers as integers, in these units."""
         return [above << self.bits - (below.bit_length() - 1) for above, below in map(ratio, numbers)]
 
     def number(self, units: int) -> float:

@@ -34,7 +34,7 @@ NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 
 
 class OwnScores(NamedTuple):
-    """Scores before they were made relative.
+    """The original scores of a problem, before they were made relative.
 
     Attributes
     ----------
@@ -108,12 +108,12 @@ class Restriction(NamedTuple):
 
 
 class Problem(ABC):
-    """A problem over arcs.
+    """A decoding problem over arcs, to be bounded and restricted.
 
     Attributes
     ----------
     instance : Instance
-        The whole problem, as kernels take it.
+        The arrays of the whole problem, for kernels.
     copies : ndarray of shape (3 A,), float64
         The copies of the scores at the first multipliers.
     head, modifier : ndarray of shape (A,), int32

@@ -17,8 +17,8 @@ A proof is a dictionary of JSON values:
 ``trees``       best first: ``heads``, ``score`` (minus costs), and ``within``, the most by which another tree can be
                 better, null without a certificate
 ``excluded``    numbers of the arcs that the search left out: with one of them, no tree scores as much as those listed
-``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
-                their modifiers; null for zeros
+``multipliers`` pairs of lists: for each arc, the share of its score in the automaton of its head, and the share in that
+                of its modifier; null for zeros
 ``search``      how the trees were divided: see `nonproj.dual.check_proofs.highest_bound`
 ``digest``      of all before it, SHA-256; only in a file
 =============== ========================================================================================================
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "nonproj proof", 4
 
 PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
-"""Types of parts that a proof can have."""
+"""Part types that a proof can cover."""
 
 
 class ScoreSource(NamedTuple):

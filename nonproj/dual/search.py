@@ -8,9 +8,9 @@ open node's bound is above it.  The open node with the highest bound is expanded
 - A node whose best tree is proven is partitioned by this tree (Lawler 1972, "A procedure for computing the k best
   solutions to discrete optimization problems"): each part excludes one of the tree's arcs and keeps those into the
   words before.  Parts are first bounded by the cost of excluding that arc, so most of them are never decoded.
-- Any other node loses the arcs that only trees below the k-th best known one have, by a bound of the trees with each
+- Any other node loses the arcs that only trees below the k-th best known one have, by bounds on the trees with each
   arc at its multipliers (reduced-cost fixing: Beasley 1993, "Lagrangian relaxation"), and is bounded again as long as
-  much is gained.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
+  this gains much.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
   discrete programming problems").
 
 Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a tree is its score minus its payment, and the
@@ -146,7 +146,7 @@ def search(
 
 
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
-    """Return the trees of a search, led by a known better one if the search reached its limit without finding it.
+    """Return the trees of a search, with a better known one in front if the search hit its limit without finding it.
 
     The bound of the first tree holds for the known one, too; the number of trees stays the same.
     """
@@ -311,7 +311,7 @@ class _Search:
         return replace(node, keep=node.keep & ~out, branch=branch)
 
     def add_tree(self, tree: Int32s, score: float) -> None:
-        """Add a tree to those that are known."""
+        """Add a tree to the known trees."""
         self.known.add(tree, score - self.task.payment(tree))
 
     def divide_by_crossings(self, node: Node) -> None:

@@ -14,7 +14,7 @@ from nonproj.types import ArcSpace, Float64s, Int8s, Int32s
 
 
 class Instance(NamedTuple):
-    """A problem, as kernels take it.
+    """The arrays of a problem, in the form that kernels expect.
 
     Attributes
     ----------
