@@ -85,7 +85,7 @@ def _schema(kind: str) -> Schema:
 
 @dataclass(frozen=True)
 class Classifier(Fitted):
-    """The models for each kind of input; at least one kind has some.
+    """The confidence classifier, with models for at least one kind of input.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Classifier(Fitted):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Classifier:
-        """Return the classifier of a `state`.
+        """Rebuild the classifier from the result of `state`.
 
         Raises
         ------

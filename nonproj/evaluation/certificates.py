@@ -199,7 +199,7 @@ REPORTED = 100
 
 
 class ParseLog:
-    """Counts sentences and certificates, and writes records and proofs as lines of JSON where there are streams.
+    """Counts sentences and certificates, and writes records and proofs as lines of JSON if streams are given.
 
     Attributes
     ----------

@@ -152,7 +152,7 @@ def _deep_recursion() -> Iterator[None]:
 
 
 def _reworded(message: str) -> str:
-    """Return a message of the official script without the line number, which precedes it.
+    """Return a message of the official script without its line number, which stands at the front of our errors.
 
     Examples
     --------

@@ -122,7 +122,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | DataError]:
-    """Yield the lines of a stream, or an error for a line that is too long, and where reading fails."""
+    """Yield the lines of a stream; an error takes the place of a line that is too long, or ends them."""
     text = hasattr(stream, "encoding")
     try:
         readline: Any = (stream if text else unpacked(stream)).readline

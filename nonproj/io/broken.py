@@ -53,7 +53,7 @@ def malformed(sentence: Sentence, error: DataError) -> MalformedUnit:
 
 
 Unit: TypeAlias = "Sentence | MalformedUnit | str"
-"""A unit of a treebank; a string is lines without words, which are written unchanged."""
+"""A unit of a treebank; a string has lines without words, which are written unchanged."""
 
 
 def read_units(source: Source, rules: ReadingRules, *, stop: bool = False) -> Iterator[Unit]:

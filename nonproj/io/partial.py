@@ -15,7 +15,7 @@ from nonproj.types import Bools, Sentence
 
 
 def with_given(sentence: Sentence, source: str) -> Sentence:
-    """Return a sentence whose tree has the heads that are given, and -1 for all others.
+    """Return a sentence whose tree has the given heads, and -1 for words without one.
 
     Parameters
     ----------

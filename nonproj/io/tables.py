@@ -55,14 +55,14 @@ space follows it; and its first character and the one after its last, if the fil
 _RULES = ReadingRules(ignore_heads=True, may_be_empty=True)
 _OUTPUT = _RULES._replace(max_line=1 << 40)  # the parser has checked its input by the rules of the user
 _OWN = "nonproj "
-"""Comments that begin with this are statistics of a parse, in JSON."""
+"""Prefix of the comments that are statistics of a parse, in JSON."""
 
 _LARGEST = 2**31 - 1
 _CONFIDENCE = {"Confidence": "confidence", "LabelledConfidence": "label_confidence"}
 _SPACE_AFTER = {"No": "false"}
 _BLANK = re.compile(r"\n[ \t]*\r?\n")
 _BUFFER, _ROWS = 1 << 18, 1 << 16
-"""Characters that are converted at a time, and words that are written at a time."""
+"""Number of characters that are converted at a time, and number of words that are written at a time."""
 
 
 def record_of(sentence: Sentence, number: int) -> dict[str, Any]:

@@ -169,5 +169,5 @@ def _metadata(headers: Mapping[str, str], requires: Sequence[str], card: str) ->
 
 
 def _digest(data: bytes) -> str:
-    """Return the entry of a file in RECORD."""
+    """Return the digest of a file, as in RECORD."""
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

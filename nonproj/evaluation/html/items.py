@@ -100,7 +100,7 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
 
 
 def from_files(sentences: Iterable[Sentence]) -> Iterator[ReportItem]:
-    """Yield the sentences of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
+    """Yield the items of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
     items = (
         ReportItem(number, each, partial_heads(each), each.labels, confidence_of(each), read_statistics(each))
         for number, each in enumerate(sentences, 1)
@@ -118,7 +118,7 @@ def from_files(sentences: Iterable[Sentence]) -> Iterator[ReportItem]:
 
 
 def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[ReportItem]:
-    """Yield the sentences that a model parses."""
+    """Yield the items of sentences parsed by a model."""
     for number, (sentence, parse) in enumerate(parses, 1):
         confidence = None if parse.confidence is None else parse.confidence.heads.tolist()
         yield ReportItem(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
