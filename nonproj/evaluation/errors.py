@@ -48,8 +48,8 @@ def error_tables(
         of ``words``, and the shares ``uas`` and ``las``, one for each evaluation (``las`` is None without labels).
         Rows of labels also have ``predicted``, the number of words with this label in each parse, and ``precision``,
         the share of these whose head and label are correct.  Rows of kinds of arcs have both, too, for a correct head
-        and an arc of this kind in both trees.  A confusion has the ``gold`` and the ``predicted`` label, and ``counts``,
-        one for each evaluation; the most frequent come first.
+        and an arc of this kind in both trees.  A confusion has the ``gold`` and the ``predicted`` label, and
+        ``counts``, one for each evaluation; the most frequent come first.
 
     Raises
     ------
