@@ -143,10 +143,10 @@ class _Library(JITCodeLibrary):
     """Code that is neither optimised nor compiled to machine code."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Do nothing: the caller's library does it."""
+        """Do nothing: the code is optimised as part of its caller."""
 
     def _optimize_final_module(self) -> None:
-        """Do nothing: the caller's library does it."""
+        """Do nothing: the code is optimised as part of its caller."""
 
     def _finalize_final_module(self) -> None:
         """Mark the code as ready to be linked."""
