@@ -1,4 +1,4 @@
-"""Errors that users can correct: one line each, and exit code 2 of the command line."""
+"""Errors that users can correct: each is one line, and the command line exits with code 2."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Advice(NamedTuple):
-    """Advice at the end of a message, in words of the command line, and the option that it is about."""
+    """Advice that ends a message, in the terms of the command line, and the option that it is about."""
 
     option: str
     text: str
@@ -29,7 +29,7 @@ class NonprojError(Exception):
 
 
 def advised(error: NonprojError, texts: Mapping[str, str]) -> str:
-    """Return an error's message with its advice replaced by that of another interface, by option.
+    """Return an error's message with its advice replaced by another interface's, which ``texts`` has by option.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def counted(count: object, noun: str, form: str = "") -> str:
 
 
 class DataError(NonprojError):
-    """A treebank file is malformed.
+    """An input file is malformed, or unfit for its purpose.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def needs(what: str, package: str, extra: str, *, of: str = "nonproj") -> str:
     what : str
         The feature that needs it, with the verb, as in ``encoders need``.
     package, extra : str
-        Its name, and the extra to which it belongs.
+        The package, and the extra that includes it.
     of : str
         The distribution that has the extra.
 
@@ -161,7 +161,7 @@ def needs(what: str, package: str, extra: str, *, of: str = "nonproj") -> str:
 
 
 def install_command(extra: str, of: str = "nonproj") -> str:
-    """Return the command of pip that adds an extra; pip keeps nonproj itself, wherever that was installed from."""
+    """Return the pip command that adds an extra; the installed nonproj is kept, wherever it came from."""
     return f"pip install '{of}[{extra}]'"
 
 
@@ -179,7 +179,7 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def install_distribution(folder: str) -> str:
-    """Return the command of pip that installs another distribution, given its folder in this repository."""
+    """Return the pip command that installs another distribution of this repository, given its folder."""
     import shlex
 
     path = Path(__file__).resolve().parents[1] / folder

@@ -48,9 +48,9 @@ class Sentence:
     path, line : str and int
         The file of the sentence, and the number, from 1, of its first line there.
     boundary_margins : ndarray of shape (N, 2), float32, or None
-        The segmenter's margin for each word's token, and the score of a sentence boundary after it: positive if it
-        found one.  The root's row has the score of the boundary before the first word.  None if words or sentences were
-        given in the input.  See `nonproj.text.output.boundary_margins`.
+        The segmenter's margin for each word's token, and the score of a sentence boundary after the token, positive
+        where the segmenter set one.  The root's row has the score of the boundary before the first word.  None if words
+        or sentences were given in the input.  See `nonproj.text.output.boundary_margins`.
     tag_margins : ndarray of shape (n,), float64, or None
         The margin of each predicted tag over the best other one: see `nonproj.tagging.tagger.Tagger.tag_with_margins`.
         None if the tags were given.

@@ -69,12 +69,12 @@ def check_decodable(types: Sequence[PartType]) -> None:
 
 
 def is_third_order(types: Sequence[PartType]) -> bool:
-    """Return whether there are parts of third order among these part types."""
+    """Return whether one of these part types is of third order."""
     return any(part_type.name in ThirdOrderStarts._fields for part_type in types)
 
 
 def compiled_starts(parts: PartSpace) -> PartStarts:
-    """Return the layouts of the parts, as kernels take them."""
+    """Return the layouts of the parts in the form that kernels expect."""
     starts, none = dict(zip(map(_NAME, parts.types), parts.starts, strict=True)), NO_PARTS
     third = ThirdOrderStarts(starts.get("grandsibling", none), starts.get("trisibling", none))
     of_third = third if len(third.grandsibling) or len(third.trisibling) else None
@@ -82,7 +82,7 @@ def compiled_starts(parts: PartSpace) -> PartStarts:
 
 
 HEAD_WORK, GAIN_WORK = 300, 3
-"""Time of an automaton outside its Viterbi searches, and of a candidate's gain, in transitions."""
+"""Work of decoding a head outside its Viterbi searches, and of a candidate's gain, in transitions."""
 
 
 @kernel
@@ -115,7 +115,7 @@ def _count_moves(tables: HeadAutomata | None, h: int) -> int:
 
 @kernel
 def decode_all_heads(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, choice: Choice) -> float:
-    """Write the choice of every head; return the sum of their values."""
+    """Write the best choice of every head; return the sum of the values."""
     work = new_workspace(arcs, starts)
     total = 0.0
     for h in range(arcs.start.shape[0] - 1):
@@ -125,16 +125,16 @@ def decode_all_heads(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split
 
 @kernel
 def tree_value(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> float:
-    """Return the score of a tree, given as int8[A], correct to the last bit or two."""
+    """Return the score of the tree marked in ``y``, int8[A], correct to the last bit or two."""
     total, lost = _add_parts(arcs, starts, scores, y, numbers)
     return total + lost
 
 
 @kernel
 def _add_parts(arcs: ArcSpace, starts: PartStarts, scores: Float64s, y: Int8s, numbers: Int64s) -> tuple[float, float]:
-    """Sum the scores of the parts of a tree, given as int8[A]; return the sum and its accumulated rounding error.
+    """Sum the scores of the parts of the tree marked in ``y``, int8[A]; return the sum and its rounding error.
 
-    With automata given as tables it is the score of their best paths over these arcs, minus infinity if they have none.
+    Automata given as tables add the scores of their best paths over these arcs, minus infinity without such a path.
     ``numbers`` int64[9 N] is overwritten.
     """
     total, lost = _path_value(arcs, starts.tables, y), 0.0
@@ -225,7 +225,7 @@ def _path_value(arcs: ArcSpace, tables: HeadAutomata | None, y: Int8s) -> float:
 def decode_head(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
-    """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
+    """Write the best modifiers of head h and, in a set with grandparents, its best head; return their joint value."""
     return _decode(arcs, starts, starts.third, scores, split, h, work, choice)
 
 

@@ -88,7 +88,7 @@ def general_automata(parts: PartSpace, scores: np.ndarray) -> HeadAutomata:
 
 
 def product(arcs: ArcSpace, one: HeadAutomata, other: HeadAutomata) -> HeadAutomata:
-    """Return automata whose states are pairs of states and whose scores are sums of scores.
+    """Return the product of automata: its states are pairs of their states, its scores sums of their scores.
 
     Examples
     --------
@@ -212,12 +212,12 @@ def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) 
 
 
 def _after(before: np.ndarray | None, moves: np.ndarray) -> np.ndarray:
-    """Return the scores of the best two successive moves, float64[S, S]; None stands for the identity."""
+    """Return the best scores of two successive moves, float64[S, S]; None stands for the identity."""
     return moves if before is None else (before[:, :, None] + moves).max(axis=1)
 
 
 def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
-    """Return automata as kernels take them; raise an error if an array does not fit the arcs.
+    """Return automata with the types that kernels expect; raise an error if an array does not fit the arcs.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def check_automata(arcs: ArcSpace, automata: HeadAutomata) -> HeadAutomata:
 
 
 def check_arc_scores(arcs: ArcSpace, scores: ArrayLike, name: str = "scores") -> Float64s:
-    """Return the scores of the arcs, or their multipliers, as kernels take them; they must be finite.
+    """Return the scores of the arcs, or their multipliers, with the type that kernels expect; they must be finite.
 
     They are split between tree and automata, and minus infinity cannot be split.
     """

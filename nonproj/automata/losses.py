@@ -1,4 +1,4 @@
-"""The loss in value of second-order automata if an arc is forced, by max-marginals.
+"""The value that second-order automata lose if an arc is forced, by max-marginals.
 
 The value of a head's best choice *with* a modifier is the best path into that modifier (forward) and on from it
 (backward); with a given grandparent it is the best path under this grandparent.
@@ -63,7 +63,7 @@ def arc_losses(arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: Spli
 def _choose_with(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, h: int, gain: Float64s, paths: Float64s, through: Float64s
 ) -> float:
-    """Write the value of the best choice with each modifier of h; return that of the best choice."""
+    """Write the value of the best choice that includes each candidate of h; return that of the best choice of all."""
     first, middle, end = arcs.out_start[2 * h], arcs.out_start[2 * h + 1], arcs.out_start[2 * h + 2]
     if starts.sibling.shape[0] == 0:
         value = 0.0
@@ -81,7 +81,7 @@ def _choose_with(
 
 @kernel
 def _pass_through(scores: Float64s, part: int, gain: Float64s, paths: Float64s, through: Float64s) -> float:
-    """Write the value of the best path through each candidate of a side; return that of the best path.
+    """Write the value of the best path through each candidate of a side; return that of the best path of all.
 
     ``part`` is the first sibling part of this half-automaton; ``paths`` float64[2, A + 2] is overwritten.
     """

@@ -24,10 +24,10 @@ class RelaxedStructure(NamedTuple):
     z : ndarray of shape (A,), int8
         1 where the arc's head chooses its modifier.
     z_grandparent : ndarray of shape (A,), int8
-        1 where the arc's modifier chooses its head as the grandparent of its own modifiers; zeros in a set without
-        grandparents.
+        1 where the arc's modifier chooses the arc's head as the grandparent of its own modifiers; zeros in a set
+        without grandparents.
     value : float
-        Its score, an upper bound on the score of any tree.
+        The score of the structure, an upper bound on the score of any tree.
     """
 
     z: np.ndarray
@@ -36,7 +36,7 @@ class RelaxedStructure(NamedTuple):
 
 
 def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedStructure:
-    """Return the argmax over Z.
+    """Return the best structure in Z: the best choice of each head by itself.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def decode_relaxed(parts: PartSpace, scores: ArrayLike, tau: float) -> RelaxedSt
     scores : array-like of shape (P,), float64
         The scores of all parts.
     tau : float
-        In a set with grandparents the share of an arc's score that its head's automaton sees; its modifier's sees the
-        rest.
+        In a set with grandparents, the share of an arc's score in the automaton of its head; the automaton of its
+        modifier has the rest.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 def decode_second(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, split: SplitScores, h: int, work: Workspace, choice: Choice
 ) -> float:
-    """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
+    """Write the best modifiers of head h and, in a set with grandparents, its best head; return their joint value."""
     # Arrays are read from their tuples once per head: each access costs a reference count.
     out, out_start, modifier, head = arcs.out, arcs.out_start, arcs.modifier, arcs.head
     sibling_start, z_score, grandparent_score = starts.sibling, split.z, split.grandparent
@@ -64,7 +64,7 @@ def decode_second(
 def _fill_gains(
     candidates: Int32s, modifier: Int32s, z_score: Float64s, grandparents: Int32s, scores: Float64s, gain: Float64s
 ) -> None:
-    """Fill the gain of each candidate modifier under up to four grandparents, the last one repeated.
+    """Write the gain of each candidate modifier under four grandparents; if there are fewer, the last one is repeated.
 
     ``scores`` are those of the grandparent parts: for each grandparent, a row of candidates.
     """
@@ -86,7 +86,7 @@ def _fill_gains(
 def _fill_values(
     scores: Float64s, sibling_start: Int64s, out_start: Int32s, h: int, best: Float64s, gain: Float64s
 ) -> None:
-    """Write the values of head h's best choices of modifiers, with four gains of each candidate side by side.
+    """Write the values of head h's best choices of modifiers under four grandparents, whose gains are side by side.
 
     The first four entries of ``best`` are for the left side, the next four for the right side; the caller adds them.
     """
@@ -116,7 +116,7 @@ def _sum_gains(size: int, best: Float64s, gain: Float64s) -> None:
 def _viterbi_values(
     scores: Float64s, part: int, k: int, offset: int, best: Float64s, gain: Float64s
 ) -> tuple[float, float, float, float]:
-    """Return the values of the best paths that `_viterbi` finds, for four gains of each candidate side by side.
+    """Return the values of the best paths, see `_viterbi`, under four grandparents, whose gains are side by side.
 
     The four searches do not wait for each other, which makes them three times as fast.
     """
@@ -155,7 +155,7 @@ def _choose_each(out: Int32s, first: int, size: int, gain: Float64s, z: Int8s) -
 
 @kernel
 def _skip(out: Int32s, start: int, k: int, z: Int8s) -> None:
-    """Mark none of k candidates."""
+    """Set the marks of k candidates to 0."""
     for j in range(start, start + k):
         z[out[j]] = 0
 
@@ -172,7 +172,7 @@ def _trace_back(out: Int32s, start: int, k: int, back: Int32s, z: Int8s) -> None
 
 @kernel
 def _viterbi(scores: Float64s, part: int, k: int, offset: int, best: Float64s, back: Int32s, gain: Float64s) -> float:
-    """Find the best path from START over some of k candidates, gains ``gain[offset:]``, to END; return its value."""
+    """Find the best path from START to END over some of k candidates with gains ``gain[offset:]``; return its value."""
     best[0] = 0.0
     for b in range(1, k + 2):
         highest, previous = best[0] + scores[part], 0

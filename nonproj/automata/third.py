@@ -20,7 +20,7 @@ from nonproj.parts.trisibling import list_trisiblings
 from nonproj.types import ArcSpace, Float64s, Int8s, Int32s, Int64s
 
 STATE_WORK = 3
-"""Time of a pair or a triple of modifiers, in transitions of second-order automata."""
+"""Work per pair or triple of modifiers, in transitions of second-order automata."""
 
 
 class _FirstParts(NamedTuple):
@@ -59,7 +59,7 @@ def list_third(arcs: ArcSpace, third: ThirdOrderStarts | None, y: Int8s, numbers
 
 @kernel
 def grandsiblings_below(arcs: ArcSpace, third: ThirdOrderStarts | None, entering: Int64s, h: int) -> np.int64:
-    """Return the number of the first grand-sibling part of h, with its head in the tree; 0 if there is none."""
+    """Return the number of h's first grand-sibling part under its head, by ``entering``; 0 if there is none."""
     if third is None or third.grandsibling.shape[0] == 0 or h == 0:
         return np.int64(0)
     size = np.int64(0)
@@ -102,7 +102,7 @@ def decode_third(
     work: Workspace,
     choice: Choice,
 ) -> float:
-    """Write head h's choice of modifiers and, in a set with grandparents, of its own head; return its value."""
+    """Write the best modifiers of head h and, in a set with grandparents, its best head; return their joint value."""
     out, out_start, z, z_grandparent, table = arcs.out, arcs.out_start, choice.z, choice.z_grandparent, work.best
     first, middle, end = out_start[2 * h], out_start[2 * h + 1], out_start[2 * h + 2]
     left, right, left_size = middle - first, end - middle, count_transitions(middle - first)
@@ -147,7 +147,7 @@ def _place(start: Int64s, i: int, further: int | np.int64) -> np.int64:
 def fill_gains(
     arcs: ArcSpace, start: Int64s, scores: Float64s, z_score: Float64s, h: int, arc: int, gain: Float64s
 ) -> None:
-    """Fill the gain of each candidate modifier under the grandparent of an arc, -1 for none."""
+    """Write the gain of each candidate modifier of h if ``arc`` is the arc into h; -1 stands for no grandparent."""
     out, modifier, first, end = arcs.out, arcs.modifier, arcs.out_start[2 * h], arcs.out_start[2 * h + 2]
     if arc < 0:
         for j in range(first, end):
@@ -170,7 +170,7 @@ def _fill_table(
     place: np.int64,
     spare: np.int64,
 ) -> float:
-    """Fill the table of paths over k candidates, gains ``gain[offset:]``; return the value of the best path to END.
+    """Fill the table of paths over k candidates with gains ``gain[offset:]``; return the value of the best path to END.
 
     ``table[spare + c]`` is the value of the best path that ends with c.
     """

@@ -18,7 +18,7 @@ from nonproj.parts.automaton import HeadAutomata
 from nonproj.types import ArcSpace, Float64s
 
 LANES = 4
-"""Number of grandparents under which a head is decoded at a time."""
+"""Number of grandparents for which a head is decoded at the same time."""
 
 NO_PARTS = np.empty(0, np.int64)
 """Layout of a part type that a set does not have."""
@@ -96,13 +96,13 @@ MOST_INFLUENCE = 16.0
 
 @kernel
 def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
-    """Return half the margin of the best arc into each word over the second, float64[N], up to its limit.
+    """Return half the margin of the best arc into each word over the second best, float64[N], up to a limit.
 
     Parameters
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Scores of arcs first.
+        Scores of parts, arcs first.
     largest : float
         The largest absolute score of a part other than an arc.
 
@@ -133,18 +133,18 @@ def half_margins(arcs: ArcSpace, scores: Float64s, largest: float) -> Float64s:
 def first_copies(arcs: ArcSpace, scores: Float64s, moved: Float64s, beta: float, tau: float) -> Float64s:
     """Return the initial copies of the arcs' scores, in the order of `SplitScores`, float64[3 A].
 
-    A constant on all arcs into a word does not rank trees, but an automaton compares it with taking none of them.  So
-    a constant for each word is added to the automata's copies, and subtracted from the tree's.
+    A constant on all arcs into a word does not change the ranking of trees, but it changes whether automata take these
+    arcs.  So a constant for each word is added to the automata's copies, and subtracted from the tree's.
 
     Parameters
     ----------
     arcs : ArcSpace
     scores : ndarray of shape (A,) or more, float64
-        Scores of arcs first.
+        Scores of parts, arcs first.
     moved : ndarray of shape (N,), float64
         The constant of each word.
     beta, tau : float
-        Share of the tree, and share of the head's automaton in the rest: 1 without grandparents.
+        The tree's share of each score, and the share of the head's automaton in the rest: 1 without grandparents.
 
     Examples
     --------

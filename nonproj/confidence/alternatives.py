@@ -1,9 +1,9 @@
-"""The cost of giving a word another head: the best of the trees that differ from a given one in one or two arcs.
+"""The cost of giving a word another head, by alternatives to a tree: trees that differ from it in one or two arcs.
 
 A word gets another candidate head outside its own subtree, or one inside, which then gets the word's former head.  The
-best tree without an arc scores at least as much as the best of these, so the result is an upper bound on the difference
-between the best tree with the arc and the best tree without it.  The lower bound comes from the Lagrange multipliers:
-see `nonproj.dual.exclusion`.
+best tree without an arc scores at least as much as the best alternative, so the result is an upper bound on the
+difference between the best tree with the arc and the best tree without it.  The lower bound comes from the Lagrange
+multipliers: see `nonproj.dual.exclusion`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nonproj.types import ArcSpace, Float64s, Int32s, Int64s
 
 
 def costs(instance: Instance, heads: np.ndarray, single_root: bool) -> np.ndarray:
-    """Return, for each word, the given tree's score minus that of the best of these trees in which it has another head.
+    """Return, for each word, a tree's score minus that of the best of its alternatives that give the word another head.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ def costs(instance: Instance, heads: np.ndarray, single_root: bool) -> np.ndarra
     heads : ndarray of shape (N,), int32
         A tree over the candidate arcs.
     single_root : bool
-        Whether the other trees have exactly one root, as the given one.
+        Whether the alternatives must have exactly one root, as the given tree has.
 
     Returns
     -------
     ndarray of shape (N,), float64
-        Infinite for the root, and for words that have the same head in all these trees; negative if a tree is better.
+        Infinite for the root, and for words without an alternative; negative if an alternative is better.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _fill_costs(
 def _fall(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, into: Int64s, touched: Int64s, of_heads: Float64s
 ) -> float:
-    """Return the decrease of the score of all parts whose head is one of four words, not all distinct."""
+    """Return the decrease of the score of all parts whose head is one of four words, some of which may be equal."""
     total = 0.0
     for i in range(4):
         h = touched[i]

@@ -74,7 +74,7 @@ _SIZES = {kind: (len(columns), len(columns), len(TREE_FEATURES)) for kind, colum
 
 
 def _schema(kind: str) -> Schema:
-    """Return the arrays of the models of a kind."""
+    """Return the schema of the models of a kind of input."""
     arrays = {}
     for model, size in zip(ConfidenceModels._fields, _SIZES[kind], strict=True):
         table = f"{size} {kind}.{model}.knots"
@@ -85,7 +85,7 @@ def _schema(kind: str) -> Schema:
 
 @dataclass(frozen=True)
 class Classifier(Fitted):
-    """The models for each kind of input; at least one kind has some.
+    """The confidence classifier, with models for at least one kind of input.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Classifier(Fitted):
     text: ConfidenceModels | None = None
 
     def models(self, kind: str) -> tuple[str, ConfidenceModels]:
-        """Return the models for a kind of input, or else for the most similar kind, and its name."""
+        """Return a kind of input, or else the most similar kind that has models, and its models."""
         order = list(KINDS)
         place = order.index(kind) + 1
         for name in order[:place][::-1] + order[place:]:
@@ -114,7 +114,7 @@ class Classifier(Fitted):
         raise ValueError("the confidence classifier has no models")
 
     def confidence(self, evidence: Evidence) -> Confidence:
-        """Return the probabilities of a sentence."""
+        """Return the probabilities that a sentence's heads, labels and tree are correct."""
         kind, models = self.models(evidence.kind)
         probabilities = np.empty((2, len(evidence.features)))
         features = with_columns(evidence.features, len(KINDS[kind]))
@@ -134,12 +134,12 @@ class Classifier(Fitted):
 
     @classmethod
     def from_state(cls, meta: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Classifier:
-        """Return the classifier of a `state`.
+        """Rebuild the classifier from the result of `state`.
 
         Raises
         ------
         ModelError
-            If it is invalid: the kernel relies on values and on the order of knots.
+            If it is invalid: the kernel relies on limited values and ordered knots.
         """
         if not meta["limit"] >= 0.0:
             raise ModelError("the limit of the confidence classifier is not a number from 0")
@@ -198,7 +198,7 @@ def _estimate(
 
 @kernel
 def _log_odds(model: AdditiveModel, features: np.ndarray, label: int, tag: int) -> float:
-    """Return the sum of all functions."""
+    """Return the log-odds of an example: the sum of all functions, limited to -30 to 30."""
     knots, values = model.knots, model.values
     total, last = model.bias[0], knots.shape[1] - 1
     for j in range(knots.shape[0]):

@@ -52,8 +52,8 @@ TAG_FEATURES = ("tag", "tag of head")
 
 TEXT_FEATURES = ("token", "token of head", "begin", "end", "inside", "between", "boundary of root")
 """The last columns: the segmenter's margins, by `nonproj.types.Sentence.boundary_margins`, for the tokens of the word
-and of its head, for the two boundaries of the sentence, and for the absence of a boundary within it and between the two
-words.  ``boundary of root`` is the smaller margin of the sentence's boundaries for words whose head is the root."""
+and of its head, for the two boundaries of the sentence, and for the absence of a boundary within it and between word
+and head.  ``boundary of root`` is the smaller margin of the sentence's boundaries for words whose head is the root."""
 
 KINDS = {
     "given": FEATURES,
@@ -90,11 +90,11 @@ class ConfidenceInput(NamedTuple):
     labels : ndarray of shape (n,), int64
         The number of each arc's label.
     label_margins : ndarray of shape (n,), float64
-        The margin of its score over any other label.
+        The margin of the label's score over the best other one.
     tag_margins : ndarray of shape (n,), float64, or None
         The margins of the tags of the parser's own tagger; None if the tags are given.
     boundary_margins : ndarray of shape (N, 2), float32, or None
-        The margins of its own segmenter: see `nonproj.types.Sentence.boundary_margins`.
+        The margins of the parser's own segmenter: see `nonproj.types.Sentence.boundary_margins`.
     """
 
     tokens: Tokens
@@ -119,7 +119,7 @@ class Evidence(NamedTuple):
     Attributes
     ----------
     features : ndarray of shape (n, F), float64
-        The columns of its kind.
+        The columns of ``kind``.
     labels, tags : ndarray of shape (n,), int64
         The numbers of each word's label and tag.
     kind : str
@@ -143,8 +143,8 @@ def gather(case: ConfidenceInput, tag_column: int | None, options: DualOptions, 
     options : DualOptions
         Options of the decoder.
     limit : float
-        If ``cost`` is larger, ``difference`` is not computed and equals it; likewise for the words of highest cost
-        if computing it would exceed `WORK_PER_WORD`.
+        Where ``cost`` is larger, ``difference`` is not computed but set to it; likewise for the words of highest
+        cost if computing it would exceed `WORK_PER_WORD`.
     """
     instance, heads, kind = case.problem.instance, case.decoded.tree, case.kind
     n_nodes = len(heads)

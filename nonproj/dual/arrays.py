@@ -38,7 +38,7 @@ class DecodedScores(NamedTuple):
         ``scale`` is the largest absolute score of an arc that a best tree may have, or of a sibling or grandparent, and
         scores of arcs are relative to the best arc into each word.
     status : ndarray of shape (B,), str
-        ``"optimal"`` if certified, ``"limit"`` if the search reached its work limit: then it is the best tree found.
+        ``"optimal"`` if certified, ``"limit"`` if the search reached its work limit; the tree is then the best found.
     marginals : ndarray of shape (B, N, N), float64, or None
         The probability of each arc under the first-order model, if requested; ``N = n + 1`` nodes, 0 is the root.
     trees : list of list of Decoded, or None
@@ -248,7 +248,7 @@ def _is_arc(n_nodes: int) -> Bools:
 
 
 def _decode_arcs(scores: np.ndarray, lengths: np.ndarray, single_root: bool, many: bool) -> DecodedScores:
-    """Return the best arborescences, in one call."""
+    """Return the best arborescences of all sentences, found by one call of a kernel."""
     size, n_nodes = scores.shape[:2]
     heads, totals, bounds = np.full((size, n_nodes), -1, np.int32), np.zeros(size), np.zeros(size)
     number, status = decode_batch(scores, lengths, single_root, heads, totals, bounds)
@@ -266,7 +266,7 @@ def _status(certified: Bools) -> np.ndarray:
 
 
 def _raise(status: int, number: int) -> None:
-    """Raise the error for a status, with the index of the sentence."""
+    """Raise the error for a status, with the sentence's index in the message."""
     try:
         check_status(status)
     except ValueError as error:

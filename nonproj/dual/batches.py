@@ -16,7 +16,7 @@ from nonproj.types import Float32s, Float64s, Int32s, Int64s
 def decode_batch(
     scores: Float32s | Float64s, lengths: Int64s, single_root: bool, heads: Int32s, totals: Float64s, bounds: Float64s
 ) -> tuple[int, int]:
-    """Write heads, score and bound of each sentence; return the first one without a tree, and its status."""
+    """Write heads, score and bound of each sentence; return the first one that fails, or -1, and its status."""
     for b in range(scores.shape[0]):
         n_nodes = lengths[b] + 1
         if n_nodes == 1:
@@ -37,7 +37,7 @@ def decode_batch(
 
 @kernel
 def _settle_domain(scores: Float64s) -> bool:
-    """Replace the scores of forbidden arcs by minus infinity; return whether the others can be added."""
+    """Replace the scores of forbidden arcs by minus infinity; return whether none of the others is too large to add."""
     n_nodes, count, lowest, largest = scores.shape[0], 0, 0.0, 0.0
     for h in range(n_nodes):
         for m in range(1, n_nodes):

@@ -77,7 +77,7 @@ Shares = tuple[list[int], list[int]]
 
 
 class Verdict(NamedTuple):
-    """Claims of a sentence's proof.
+    """The verdict on a sentence's proof.
 
     The ``status`` is ``"optimal"``, ``"near"`` if the trees are optimal ``within`` a gap, or ``"open"`` if one of them
     came without a claim.  ``about`` has the fields `ABOUT` of the proof, whether crossed arcs have ``costs``, and the
@@ -132,7 +132,7 @@ class Units:
         self.bits = max((ratio(number)[1].bit_length() - 1 for number in numbers), default=0)
 
     def integers(self, numbers: Iterable[Any]) -> list[int]:
-        """Return numbers in units."""
+        """Return numbers as integers, in these units."""
         return [above << self.bits - (below.bit_length() - 1) for above, below in map(ratio, numbers)]
 
     def number(self, units: int) -> float:
@@ -193,7 +193,7 @@ class Problem:
         require(all(next(scores, None) is None for scores in left.values()), "there are more scores than parts")
 
     def tables_of(self, h: int, left: dict[str, Iterator[int]]) -> dict[str, Any]:
-        """Read the next scores, those of an automaton, by side and, for some parts, by the arc that enters it."""
+        """Read the scores of the next automaton, by side and, for some parts, by the arc that enters its head."""
 
         def take(name: str, count: int) -> list[int]:
             scores = list(itertools.islice(left.get(name, ()), count))
@@ -328,7 +328,7 @@ def best_side(
 
 
 def fee_of(size: int, scores: dict[Arc, int]) -> int:
-    """Return an upper bound on the difference between two trees' scores; half of it is above every score."""
+    """Return an upper bound on the difference between two trees' scores; half of it is above the score of any tree."""
     return 2 + 2 * size * max(map(abs, scores.values()), default=0)
 
 
@@ -469,7 +469,7 @@ def highest_bound(
 
 
 def kept_arcs(problem: Problem, lost: Any) -> frozenset[Arc]:
-    """Return the arcs of a set of trees, given a chain of those that it has lost."""
+    """Return the arcs that the trees of a set may have, given a chain of the arcs that it has lost."""
     kept = set(problem.arcs)
     while lost:
         arcs, lost = lost

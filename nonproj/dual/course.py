@@ -33,8 +33,8 @@ class Iteration(NamedTuple):
     tree : ndarray of shape (N,), int32
         The tree.
     z, z_grandparent : ndarray of shape (A,), int8
-        The arcs that the automata of their heads take, and those that the automata of their modifiers take as edges to
-        grandparents; the latter equals the tree's arcs in a set without grandparents.
+        The arcs that the automata of their heads choose, and those that the automata of their modifiers choose as arcs
+        from grandparents; the latter are the tree's arcs in a set without grandparents.
     """
 
     dual: float

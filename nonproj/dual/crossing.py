@@ -93,14 +93,14 @@ class CrossingCosts:
         return ((begin < left) & (left < end) & (end < right)) | ((left < begin) & (begin < right) & (right < end))
 
     def must_cross(self, keep: Bools) -> Int64s:
-        """Return the arcs that are crossed in all trees over some arcs, because two words have no other arcs."""
+        """Return the arcs that cross another in all trees over kept arcs: both are the only ones into their words."""
         count = np.bincount(self.modifier[keep])
         return self._crossed_among(np.flatnonzero(keep)[count[self.modifier[keep]] == 1])
 
     def least(self, keep: Bools, crossed: Sequence[int]) -> float:
-        """Return the least payment of trees over the kept arcs in which ``crossed`` arcs, or else any, are crossed.
+        """Return a lower bound on the payment of trees over the kept arcs.
 
-        Infinity if there is no such tree.
+        All of ``crossed``, or if it is empty any arc, must be crossed; infinity if no kept arc can cross one of these.
         """
         arcs = np.union1d(self.must_cross(keep), crossed).astype(np.int64)
         if not len(arcs):
@@ -112,7 +112,7 @@ class CrossingCosts:
         return math.fsum([*self.costs[arcs].tolist(), max(alone, default=0.0)])
 
     def cheapest_crossers(self, keep: Bools) -> Float64s:
-        """Return, for each arc, the cost of the cheapest arc in ``keep`` that crosses it, float64[A]; else infinity."""
+        """Return the cost of the cheapest arc in ``keep`` that crosses each arc, float64[A]; infinity if none does."""
         size = int(self.right.max(initial=0)) + 1
         least = np.full((size, size), np.inf)  # cost of the cheapest arc between two nodes
         np.minimum.at(least, (self.left[keep], self.right[keep]), self.costs[keep])
@@ -132,7 +132,7 @@ class CrossingCosts:
 
 
 def _cheapest_to_left(least: Float64s) -> Float64s:
-    """Return the lowest entry between a node before i and one between i and j, for i < j, float64[N, N]."""
+    """Return, for i < j, the lowest cost of an arc with one end before i and one between i and j, float64[N, N]."""
     found = np.full(least.shape, np.inf)
     before = np.minimum.accumulate(least, axis=1)[:, :-1].T  # [i, k]: of a node up to i and node k
     found[1:] = np.where(np.arange(1, len(least))[:, None] < np.arange(len(least)), before, np.inf)

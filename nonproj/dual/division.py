@@ -1,4 +1,4 @@
-"""Divisions of a node of `nonproj.dual.search` into parts that together have all of its trees."""
+"""Divisions of a node of `nonproj.dual.search` into parts, which together contain all of its trees."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def only_tree(task: SearchTask, node: Node) -> Int32s | None:
 
 
 def _halves(task: SearchTask, keep: Bools, arc: int) -> tuple[Bools, Bools]:
-    """Return the arcs of the trees with an arc, and of those without it."""
+    """Return the arcs that trees with an arc can have, and those that trees without it can have."""
     forced, without = keep & (task.problem.modifier != task.problem.modifier[arc]), keep.copy()
     forced[arc], without[arc] = True, False
     return forced, without

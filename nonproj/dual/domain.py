@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOW_ARCS = 100.0
-"""Arcs are left out only if one is below the best by more than this, in units of the largest other part's score."""
+"""Gap to the best arc into a word beyond which arcs may be left out, in units of the largest score of other parts."""
 
 
 def with_scale(options: DualOptions, *scores: np.ndarray) -> DualOptions:
-    """Return the options with the largest absolute value of finite scores as their scale.
+    """Return the options with their scale set to the largest absolute score; all scores must be finite.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class NormalisedScores(NamedTuple):
     Attributes
     ----------
     parts : PartSpace
-        Without the arcs that are forbidden, and without those that no best tree can have where they are very low.
+        Parts without the arcs that are forbidden, or so low that no best tree can have them.
     relative : ndarray of shape (P,), float64
         Scores of these parts, those of arcs relative to the best arc into each word: see `relative_scores`.
     options : DualOptions
@@ -134,7 +134,7 @@ def make_relative(parts: PartSpace, scores: Float64s, options: DualOptions) -> N
 def normalise_scores(
     parts: PartSpace, scores: ArrayLike, options: DualOptions, trees: int = 1, crossing: CrossingCosts | None = None
 ) -> NormalisedScores:
-    """Return the normalised problem.
+    """Return a problem, validated and normalised.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def normalise_scores(
         Scores of parts; those of arcs may be minus infinity.
     options : DualOptions
     trees : int
-        Number of best trees that must be left.
+        Number of best trees that must remain possible.
     crossing : CrossingCosts, optional
         Costs of crossed arcs.
 
@@ -156,8 +156,8 @@ def normalise_scores(
     ------
     ValueError
         If there is not one score for each part, one is not finite (minus infinity for arcs excepted) or above
-        `nonproj.trees.domain.LARGEST` in absolute value, one of another part is so low that an arc would be forbidden
-        by it, or an option is out of its range.
+        `nonproj.trees.domain.LARGEST` in absolute value, the score of another part is so low that it would forbid an
+        arc, or an option is out of its range.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def allowed_parts(parts: PartSpace, scores: ArrayLike) -> tuple[PartSpace, Float
 
 
 def _check(parts: PartSpace, scores: ArrayLike) -> Float64s:
-    """Return scores as kernels take them; raise `ValueError` for NaN and infinity, except minus infinity of arcs."""
+    """Return scores as float64; raise `ValueError` for NaN and infinity, except minus infinity for arcs."""
     array, n_arcs = check_scores(parts, scores), len(parts.arcs.head)
     fine = np.isfinite(array)
     fine[:n_arcs] |= array[:n_arcs] == -np.inf
@@ -218,7 +218,7 @@ def _refuse(parts: PartSpace, scores: Float64s) -> None:
 
 
 def _possible(given: NormalisedScores, trees: int) -> Bools | None:
-    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if no arc is very low."""
+    """Return the arcs that one of the best ``trees`` trees may have, bool[A]; None if no arc is to be left out."""
     parts, relative = given.parts, given.relative
     n_arcs = len(parts.arcs.head)
     if not n_arcs or (np.diff(parts.arcs.start)[1:] == 0).any():
@@ -239,7 +239,7 @@ def _possible(given: NormalisedScores, trees: int) -> Bools | None:
 
 
 def _known_value(given: NormalisedScores, trees: int) -> float:
-    """Return the lowest value of the best ``trees`` trees by arcs alone; minus infinity if there are fewer trees."""
+    """Return the lowest value of the ``trees`` trees that are best by arcs alone; minus infinity if there are fewer."""
     parts, scores, options, _, crossing = given
     arcs, n_arcs = parts.arcs, len(parts.arcs.head)
 

@@ -1,4 +1,4 @@
-"""Bounds on the trees without an arc, or with one, at given multipliers, from the tree and the automata of the arc."""
+"""Bounds on the scores of trees with or without an arc, at given multipliers, from a tree and the arc's automata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def exclusion_bounds(
     wanted: Bools | None = None,
     outward: bool = False,
 ) -> Float64s:
-    """Return bounds of the trees that lack an arc of a given tree.
+    """Return, for each word of a tree, a bound on the scores of trees without its arc.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _exclude(
     heads: Int32s,
     bounds: Float64s,
 ) -> None:
-    """Replace infinity by the dual value without the arc into that word; minus infinity if it has no other."""
+    """Replace infinite bounds by the dual value without the arc into the word; minus infinity if it has no other."""
     arcs, starts, scores = instance
     work, split = new_work(arcs, starts), as_split(copies, arcs.head.shape[0])
     tree, moved, values = work.tree, work.moved, work.values
@@ -106,11 +106,11 @@ def _exclude(
 
 
 LOSS_WORK = 3
-"""Work of the automata's losses by arcs, forward and backward, in units of decoding them."""
+"""Work of computing the automata's losses, forward and backward, in units of the work of decoding."""
 
 
 class InclusionBounds(NamedTuple):
-    """Bounds of the trees with each arc, and without it.
+    """Bounds on the scores of the trees with each arc, and of those without it.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class InclusionBounds(NamedTuple):
     tree : ndarray of shape (N,), int32
         The best tree at these multipliers.
     work : int
-        See `nonproj.dual.options.SearchOptions`.
+        Work of computing the bounds, see `nonproj.dual.options.SearchOptions`.
     """
 
     bounds: np.ndarray
@@ -132,7 +132,7 @@ class InclusionBounds(NamedTuple):
 
 
 def inclusion_bounds(instance: Instance, copies: Float64s, options: DualOptions) -> InclusionBounds:
-    """Return bounds of the trees with each arc, for parts of second order.
+    """Return bounds on the trees with and without each arc, for parts of second order.
 
     Parameters
     ----------

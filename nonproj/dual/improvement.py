@@ -20,7 +20,7 @@ ARC_WORK = 4
 def improve_tree(
     arcs: ArcSpace, starts: PartStarts, scores: Float64s, single_root: bool, least: float, budget: int, heads: Int32s
 ) -> int:
-    """Move words while a move gains more than ``least`` and work is left; return the work.
+    """Improve ``heads``: move words while a move gains more than ``least`` and work is left; return the work.
 
     Moves may cycle unless ``least`` is at least the rounding error of a gain.  With a single root, the word below the
     root stays there.
@@ -46,7 +46,7 @@ def _move_word(
     heads: Int32s,
     m: int,
 ) -> int:
-    """Give a word its best head, if that is better than its own; return the work."""
+    """Give a word its best head, if that gains more than ``least``; return the work."""
     current, old, above = entering[m], heads[m], starts.grandparent.shape[0] > 0
     if single_root and old == 0:
         return 0

@@ -30,7 +30,7 @@ class CrossedArc(NamedTuple):
 
 @dataclass
 class Branch:
-    """A set of trees in a search, which was divided, or ended at a bound.
+    """A set of trees in a search, which was divided further or finally bounded.
 
     Attributes
     ----------
@@ -40,9 +40,9 @@ class Branch:
         The copies of the scores with the lowest bound, see `nonproj.dual.problem.NodeResult`; only those of kept arcs
         are set.
     division : int, CrossedArc, str, ndarray or None
-        The number of the arc that only the trees of the first part have; the kind of division by crossed arcs; the
-        numbers of the arcs that the trees of the only part lack, because the copies bound trees with them; None if the
-        set ended at its bound.
+        The number of the arc that only the trees of the first part have; `CrossedArc` or `CROSSINGS`; the numbers of
+        the arcs that the trees of the only part lack, because the copies bound trees with them; None if the set was not
+        divided.
     parts : tuple of Branch
     """
 
@@ -61,19 +61,19 @@ class Branch:
         return self.parts
 
     def exclude(self, arcs: Bools) -> Branch:
-        """Return the trees without these arcs; the others are bounded by the copies."""
+        """Restrict this set to the trees without some arcs, and return them; the copies bound the others."""
         self.division, self.parts = np.flatnonzero(arcs), (Branch(self.keep & ~arcs, self.copies),)
         return self.parts[0]
 
 
 def divide(branch: Branch | None, division: int | CrossedArc | str, *keeps: Bools) -> tuple[Branch | None, ...]:
-    """Return the parts into which a set is divided, where that is recorded."""
+    """Divide a set and return its parts; None for each of them if nothing is recorded."""
     return (None,) * len(keeps) if branch is None else branch.divide(division, *keeps)
 
 
 @dataclass
 class Node:
-    """The trees over some of the arcs.
+    """A node of the search: the trees over some of the arcs, and a bound on their scores.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Node:
 
     @property
     def highest(self) -> float:
-        """A bound of the values of the trees that count."""
+        """Upper bound on the values of the trees that count."""
         return self.bound - self.paid
 
 
@@ -158,7 +158,7 @@ class OpenNodes:
         return self.stack.pop() if self.stack else heapq.heappop(self.heap)[-1]
 
     def highest(self) -> float:
-        """Return a bound of the values in all nodes, open or fathomed; minus infinity if there is none."""
+        """Return a bound on the values of trees in all nodes, open or fathomed; minus infinity if there are none."""
         return max([self.fathomed, *(-bound for bound, _, _ in self.heap[:1]), *(node.highest for node in self.stack)])
 
 
@@ -190,7 +190,7 @@ class RankedTree(NamedTuple):
 def in_order(trees: list[Decoded]) -> list[Decoded]:
     """Return trees best first; each bound is raised to that of any tree behind it, if this is higher.
 
-    One may have been found before another that is better by less than the tolerance, or by the rounding of a sum.
+    A tree may have been ranked before one that is better by less than the tolerance, or by the rounding of a sum.
     """
     ordered = sorted(trees, key=lambda each: -each.score)
     bounds = np.maximum.accumulate([each.bound for each in reversed(ordered)])[::-1].tolist()

@@ -10,14 +10,14 @@ from nonproj.options.sections import DecodingConfig
 from nonproj.trees.checks import check_flag, check_integer
 
 APPENDIX_A, POLYAK = 0, 1
-"""Step rules, as kernels see them."""
+"""Numbers of the step rules, for kernels."""
 
 RULES = ("paper", "polyak")
 """Names of the step rules, in the order of their numbers."""
 
 
 FIRST_TARGET = 0.1
-"""Target of steps before there is a primal value: below the dual value by this share of it."""
+"""Gap assumed by steps before there is a primal value, as a share of the dual value, or of the scale if larger."""
 
 POLYAK_SCALE, POLYAK_PATIENCE, POLYAK_DECAY, MIN_STEP, GRACE_ITERATIONS = 1.7, 20, 0.7, 1e-6, 10
 """Constants of the subgradient method."""
@@ -100,7 +100,7 @@ DEFAULTS, SEARCH = DualOptions(), SearchOptions()
 
 
 def dual_options(decoding: DecodingConfig, single_root: bool, projective: bool = False) -> DualOptions:
-    """Return the options of the decoder; ``single_root`` and ``projective`` are the values of "auto"."""
+    """Return the options of the decoder; ``single_root`` and ``projective`` replace "auto" in the configuration."""
     return DualOptions(
         max_iterations=decoding.max_iterations,
         single_root=single_root if decoding.single_root == "auto" else bool(decoding.single_root),

@@ -34,7 +34,7 @@ NO_TRACE = Trace(np.empty(0), np.empty(0), np.empty(0), np.empty(0, np.int32))
 
 
 class OwnScores(NamedTuple):
-    """Scores before they were made relative.
+    """The original scores of a problem, before they were made relative.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class NodeResult(NamedTuple):
     copies, disputes : ndarray of shape (3 A,) and (A,), float64 and int64
         The copies of the scores where the bound was lowest, and disagreements: see `Descent`.
     included : InclusionBounds or None
-        Bounds of the trees with and without each arc there; None for all arcs, and where they are not needed or not
-        known.
+        Bounds on the trees with and without each arc; None for the problem over all arcs, if the gap is closed, and in
+        problems that are not of second order.
     """
 
     descent: DescentResult
@@ -108,12 +108,12 @@ class Restriction(NamedTuple):
 
 
 class Problem(ABC):
-    """A problem over arcs.
+    """A decoding problem over arcs, to be bounded and restricted.
 
     Attributes
     ----------
     instance : Instance
-        The whole problem, as kernels take it.
+        The arrays of the whole problem, for kernels.
     copies : ndarray of shape (3 A,), float64
         The copies of the scores at the first multipliers.
     head, modifier : ndarray of shape (A,), int32
@@ -171,14 +171,14 @@ class Problem(ABC):
         return NodeResult(found, tree, after, disputes, self.inclusion_bounds(part, after, options))
 
     def inclusion_bounds(self, part: Restriction, copies: Float64s, options: DualOptions) -> InclusionBounds:
-        """Return bounds of the trees of a restriction with and without each arc, minus infinity for other arcs."""
+        """Return bounds on the trees of a restriction with and without each arc; minus infinity for arcs outside it."""
         included = inclusion_bounds(part.instance, copies[part.copies(len(self.head))], options)
         bounds = np.full((2, len(self.head)), -np.inf)
         bounds[:, part.arcs] = included[:2]
         return included._replace(bounds=bounds[0], without=bounds[1])
 
     def exclusion_bounds(self, copies: Float64s, options: DualOptions, tree: Int32s, keep: Bools) -> Float64s:
-        """Return bounds of the trees, over some arcs, without the arc into each word: see `exclusion_bounds`."""
+        """Return bounds on the trees over kept arcs without each word's arc in ``tree``: see `exclusion_bounds`."""
         part = self.restrict(keep, options.scale)
         return exclusion_bounds(part.instance, copies[part.copies(len(self.head))], options, tree, outward=True)
 
@@ -299,14 +299,14 @@ class TablesProblem(Problem):
         self.automata, self.size = automata, len(automata.take) + len(automata.final)
 
     def restrict(self, keep: Bools, scale: float) -> Restriction:
-        """Return the automata over these arcs, which take a word's only arc; nothing is left to be forced."""
+        """Return the automata over these arcs, which already take a word's only arc, so that no arc is forced."""
         (given, _, scores), arcs = self.instance, np.flatnonzero(keep)
         starts = PartStarts(NO_PARTS, NO_PARTS, None, restrict_automata(given, self.automata, keep))
         return Restriction(Instance(subset(given, keep), starts, scores[arcs]), arcs, NO_PARTS, 0.0)
 
 
 def problem_of(parts: PartSpace, scores: Float64s, options: DualOptions, own: OwnScores | None = None) -> Problem:
-    """Return the problem over parts of any set, whose scores and options are those of `nonproj.dual.domain`."""
+    """Return the problem over parts of any set, given scores and options normalised by `nonproj.dual.domain`."""
     if len(parts.types) == 1:
         return ArcsProblem(parts, scores, options, own)
     if has_compiled_automata(parts.types):

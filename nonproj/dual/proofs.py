@@ -1,4 +1,4 @@
-"""The proof of a sentence's trees, from what a search has recorded; `nonproj.dual.check_proofs` says what it proves.
+"""The proof of a sentence's trees, from the record of a search; `nonproj.dual.check_proofs` says what it proves.
 
 A proof is a dictionary of JSON values:
 
@@ -9,7 +9,7 @@ A proof is a dictionary of JSON values:
 ``model``       SHA-256 of the model file; null where scores were given without a model
 ``options``     an object of the options that change scores or candidates, except those that are fields of their own
 ``single_root`` whether only trees with one word under the root count; ``projective``, only those without crossing arcs
-``costs``       for each candidate arc what it pays in a tree in which it is crossed; null for zeros
+``costs``       for each candidate arc its cost in a tree in which it is crossed; null for zeros
 ``outside``     why other arcs are no candidates: ``"pruned"``, ``"forbidden"`` or ``"pruned or forbidden"``;
                 ``"nothing"`` if there are none
 ``candidates``  for each word its candidate heads, ascending; 0 is the root
@@ -17,8 +17,8 @@ A proof is a dictionary of JSON values:
 ``trees``       best first: ``heads``, ``score`` (minus costs), and ``within``, the most by which another tree can be
                 better, null without a certificate
 ``excluded``    numbers of the arcs that the search left out: with one of them, no tree scores as much as those listed
-``multipliers`` pairs of shares of the scores of arcs, in their order: of the automata of their heads, and of those of
-                their modifiers; null for zeros
+``multipliers`` pairs of lists: for each arc, the share of its score in the automaton of its head, and the share in that
+                of its modifier; null for zeros
 ``search``      how the trees were divided: see `nonproj.dual.check_proofs.highest_bound`
 ``digest``      of all before it, SHA-256; only in a file
 =============== ========================================================================================================
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "nonproj proof", 4
 
 PROVABLE = ("arc", "sibling", "grandparent", "grandsibling", "trisibling")
-"""Types of parts that a proof can have."""
+"""Part types that a proof can cover."""
 
 
 class ScoreSource(NamedTuple):
@@ -65,7 +65,7 @@ NO_SOURCE = ScoreSource()
 
 
 def digest_of_words(rows: Iterable[Sequence[str]]) -> str:
-    """Return SHA-256 of words and tags: of a line with the columns FORM to FEATS for each word, in UTF-8."""
+    """Return the SHA-256 of words and tags: of a line with the columns FORM to FEATS for each word, in UTF-8."""
     text = "".join("\t".join(row[1:6]) + "\n" for row in rows)
     return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -218,7 +218,7 @@ class _Shares:
 
 
 def _steps(branch: Branch, head: np.ndarray, modifier: np.ndarray, shares: _Shares) -> list[Any]:
-    """Return the steps of a search, each set of trees before its parts."""
+    """Return the steps of a search; that of a set of trees comes before those of its parts."""
     steps, waiting = list[Any](), [branch]
     while waiting:
         each = waiting.pop()

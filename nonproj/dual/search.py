@@ -2,21 +2,21 @@
 
 A *node* is the problem over some of its arcs.  Dual decomposition bounds it, from the multipliers at which its parent's
 bound was lowest.  Trees that are seen anywhere are *known*; the best of them is the next of the k best trees when no
-open node's bound is above it.  An open node is expanded, that with the highest bound first:
+open node's bound is above it.  The open node with the highest bound is expanded first:
 
 - A node that is not bounded yet is bounded.  It is fathomed if its bound is not above the k-th best known tree.
 - A node whose best tree is proven is partitioned by this tree (Lawler 1972, "A procedure for computing the k best
   solutions to discrete optimization problems"): each part excludes one of the tree's arcs and keeps those into the
   words before.  Parts are first bounded by the cost of excluding that arc, so most of them are never decoded.
-- Any other node loses the arcs that only trees below the k-th best known one have, by a bound of the trees with each
+- Any other node loses the arcs that only trees below the k-th best known one have, by bounds on the trees with each
   arc at its multipliers (reduced-cost fixing: Beasley 1993, "Lagrangian relaxation"), and is bounded again as long as
-  much is gained.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
+  this gains much.  Then it is split on the most disputed variable (Land and Doig 1960, "An automatic method of solving
   discrete programming problems").
 
-Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a known tree is its score minus what it pays,
-and the bound of a node is one of scores minus the least payment of its trees.  A node whose best tree pays more is
+Where trees pay for crossed arcs (`nonproj.dual.crossing`), the value of a tree is its score minus its payment, and the
+bound of a node is its bound on scores minus the least payment of its trees.  A node whose best tree pays more is
 divided by whether arcs cross, or by the crossed arc of this tree with the largest cost: into the trees in which it is
-crossed, which all pay for it, those in which it is not, because what crosses it is excluded, and those without it.
+crossed, which all pay for it, those in which it is not, as all arcs that cross it are excluded, and those without it.
 
 Open nodes take memory.  Once they take `OPEN_BYTES`, the search is depth-first.
 """
@@ -45,8 +45,8 @@ NODE_WORK, PART_WORK = 100_000, 2
 """Work of setting up a node, and for each part, in Viterbi transitions."""
 
 FALLING, NARROWED = 0.5, 0.7
-"""A node is bounded again if its bound fell by more than this share of what is left of its gap, or if less than this
-share of its arcs is left."""
+"""A node is bounded again if its bound fell by more than the first share of its remaining gap, or if less than the
+second share of its arcs is left."""
 
 LEAST_LOSS = 0.005
 """Minimum weight of a dispute where a node is split, as a share of the gap."""
@@ -113,8 +113,8 @@ def search(
     Returns
     -------
     SearchResult
-        Its trees, best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the i-th is
-        above all trees but the ``i - 1`` before it.
+        Its trees, best first, fewer than ``k`` if there are no more or the work is used up.  The bound of the i-th
+        holds for all trees but the ``i - 1`` before it.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def search(
 
 
 def with_known(found: SearchResult, known: Decoded, options: DualOptions) -> SearchResult:
-    """Return the trees of a search, led by a known better one if the search reached its limit without finding it.
+    """Return the trees of a search, with a better known one in front if the search hit its limit without finding it.
 
     The bound of the first tree holds for the known one, too; the number of trees stays the same.
     """
@@ -196,7 +196,7 @@ class _Search:
         return in_order([self.as_decoded(each, max(each.score, others)) for each in self.ranked])
 
     def as_decoded(self, ranked: RankedTree, bound: float) -> Decoded:
-        """Return a tree with its certificate, under a bound of all trees that do not come before it."""
+        """Return a tree with its certificate, given a bound on all trees except those ranked before it."""
         task = self.task
         certified = task.options.closes(bound, ranked.score)
         agreed = certified and (task.k > 1 or self.agreed)
@@ -269,7 +269,7 @@ class _Search:
         return node
 
     def narrow(self, node: Node, bounded: NodeResult, before: float) -> None:
-        """Keep a node open without the arcs that only worse trees than the known ones have.
+        """Keep a node open, without the arcs that only trees worse than the known ones have.
 
         First the tree that was found is improved by local search, so that better ones are known.  The node is bounded
         again if its bound has fallen much, or if many arcs are left out.
@@ -311,7 +311,7 @@ class _Search:
         return replace(node, keep=node.keep & ~out, branch=branch)
 
     def add_tree(self, tree: Int32s, score: float) -> None:
-        """Add a tree to those that are known."""
+        """Add a tree to the known trees."""
         self.known.add(tree, score - self.task.payment(tree))
 
     def divide_by_crossings(self, node: Node) -> None:

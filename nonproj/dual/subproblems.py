@@ -14,7 +14,7 @@ from nonproj.types import ArcSpace, Float64s, Int8s, Int32s
 
 
 class Instance(NamedTuple):
-    """A problem, as kernels take it.
+    """The arrays of a problem, in the form that kernels expect.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Instance(NamedTuple):
 class SubproblemWorkspace(NamedTuple):
     """Arrays of the subproblems.
 
-    ``y`` int8[A] marks the arcs of the tree, ``choice`` has what each automaton chooses; ``moved`` bool[N] and
-    ``values`` float64[N] are of automata: whether a multiplier has changed, and the value of the best choice.
+    ``y`` int8[A] marks the arcs of the tree, ``choice`` those that automata choose; ``moved`` bool[N] and ``values``
+    float64[N] have, for each automaton, whether a multiplier has changed, and the value of its best choice.
     """
 
     automaton: Workspace
@@ -65,7 +65,7 @@ def new_work(arcs: ArcSpace, starts: PartStarts) -> SubproblemWorkspace:
 def find_tree(
     arcs: ArcSpace, projective: bool | None, single_root: bool, scores: Float64s, tree: Int32s
 ) -> tuple[int, int]:
-    """Write the best tree of the wanted kind; return a status and the size of the contractions."""
+    """Write the best tree, projective if asked for; return a status and the number of arcs examined by contraction."""
     if projective is None:
         status, contracted = counted_arborescence(arcs, scores, single_root, tree)
         return status, int(contracted)

@@ -1,7 +1,7 @@
 """Scores of parsed treebanks, and statistics of single trees.
 
 - `scores`: attachment scores and related figures, by the conventions of the CoNLL-X shared task
-- `parsing`: parses gold sentences with a model and scores the trees
+- `parsing`: parsing of gold sentences with a model, and scores of the trees
 - `certificates`: the statistics of a tree, as a dictionary, a JSON line or comments
 - `confidence`: confidence in files: attributes of MISC, heads and labels that are omitted
 - `calibration`: the calibration of confidence

@@ -21,7 +21,7 @@ BINS = 10
 """Number of bins, of equal width."""
 
 SURE = (0.5, 0.75, 0.9)
-"""Shares of the most probable words whose accuracy is reported."""
+"""Shares of the predictions, the most probable ones, whose accuracy is reported."""
 
 _DRAWS = 200
 
@@ -56,7 +56,7 @@ class Outcomes(NamedTuple):
         return float((size * np.abs(mean - right))[filled].sum() / size.sum())
 
     def noise(self) -> tuple[float, float]:
-        """Return the calibration error of true probabilities, due to finite samples: mean and 95th percentile."""
+        """Return the calibration error that true probabilities have by chance: mean and 95th percentile."""
         draws = np.random.default_rng(0).random((_DRAWS, len(self.right))) < self.probabilities
         errors = [Outcomes(self.probabilities, draw).calibration_error() for draw in draws]
         return float(np.mean(errors)), float(np.quantile(errors, 0.95))
@@ -78,7 +78,7 @@ class Outcomes(NamedTuple):
         return float((ranks - n * (n + 1) / 2) / (n * (len(self.right) - n)))
 
     def accuracy_of_surest(self, share: float) -> float:
-        """Return the accuracy of the most probable predictions, a share of all; ties are broken by order."""
+        """Return the accuracy of the most probable predictions, ``share`` of all; ties are broken by order."""
         order = np.argsort(-self.probabilities, kind="stable")
         return float(self.right[order[: max(1, round(share * len(order)))]].mean())
 

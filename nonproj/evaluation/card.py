@@ -43,7 +43,7 @@ candidate arcs, not that it is correct. If decisions about people depend on the 
 
 
 def figures_of_test(figures: dict[str, Any]) -> dict[str, float | int | None]:
-    """Return the record of an evaluation in a model: single values, as its training history requires.
+    """Return the record of an evaluation in a model's training history, which may only have single values.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def _related(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def record(training: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a record of the training history; in models of other programs it may have another type."""
+    """Return a record of the training history; empty if absent, or of another type, as other programs may write."""
     value = training.get(key)
     return value if isinstance(value, dict) else {}
 

@@ -75,10 +75,10 @@ class ParseRecord(NamedTuple):
 def statistics(parse: Parse) -> dict[str, Any]:
     """Return the numbers of `nonproj.types.Decoded` and ``gap``, ``full`` and ``changed`` as plain Python values.
 
-    ``gap`` is ``bound - score``; ``arcs`` is the number of arcs that the certificate covers; ``full`` means that none
-    was pruned, ``changed`` that this changed the tree; ``confidence``, only with a classifier, is the probability that
-    all heads are correct.  Where they apply, ``paid`` is what the tree pays for crossed arcs, and ``projective`` means
-    that only projective trees counted.
+    ``gap`` is ``bound - score``; ``arcs`` is the number of arcs that the certificate covers; ``full`` means that pruned
+    arcs were searched, too, ``changed`` that they changed the tree; ``confidence``, only with a classifier, is the
+    probability that all heads are correct.  Where they apply, ``paid`` is the total cost of the tree's crossed arcs,
+    and ``projective`` means that only projective trees counted.
     """
     decoded = parse.decoded
     figures = {
@@ -182,7 +182,7 @@ def _tree_figures(parse: Parse) -> dict[str, Any]:
 
 
 def left_out(words: int, nodes: int) -> str:
-    """Return, in words, which enhanced dependencies a new tree has replaced; empty if there were none.
+    """Return a message that counts the enhanced dependencies left out with the input's tree; empty if there are none.
 
     Examples
     --------
@@ -199,7 +199,7 @@ REPORTED = 100
 
 
 class ParseLog:
-    """Counts sentences and certificates, and writes records and proofs as lines of JSON where there are streams.
+    """Counts sentences and certificates, and writes records and proofs as lines of JSON if streams are given.
 
     Attributes
     ----------

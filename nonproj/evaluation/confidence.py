@@ -24,8 +24,8 @@ class ConfidenceOutput(NamedTuple):
     write : bool
         Whether to write the probabilities into MISC.
     minimum : float
-        A head with a lower probability is omitted, and so is a label if that of head and label is lower; 0 omits
-        none.
+        A head with a lower probability is omitted, and so is a label if head and label are jointly less probable; 0
+        omits none.
     """
 
     write: bool = False
@@ -74,6 +74,6 @@ def confidence_figures(parse: Parse) -> dict[str, list[float]]:
 
 
 def _rounded(p: float) -> str:
-    """Return a probability with two decimals, or with as many as are needed to distinguish it from 1."""
+    """Return a probability with two decimals; above 0.99 with four, and never as 1."""
     digits = 2 if p <= 0.99 else 4
     return f"{min(round(p, digits), 0.9999):.4g}"

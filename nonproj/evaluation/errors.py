@@ -45,11 +45,11 @@ def error_tables(
         ``words``, the number of words counted; ``tables``: for each of ``label``, ``tag``, ``arc_length``, ``depth``,
         ``sentence_length``, ``nonprojective`` and ``nonprojective_label`` (of non-projective arcs) a list of rows;
         ``confusions`` (None without labels, as both tables of labels are absent).  A row has its ``name``, its number
-        of ``words``, and the shares ``uas`` and ``las``, one for each evaluation (``las`` is None without labels); rows
-        of labels also have the number of words that each parser assigns this label, ``predicted``, and the share of
-        these whose head and label are correct, ``precision``; those of kinds of arcs likewise, for a correct head and
-        an arc of this kind in both trees.  A confusion has the ``gold`` and the ``predicted`` label, and ``counts``,
-        one for each evaluation; the most frequent come first.
+        of ``words``, and the shares ``uas`` and ``las``, one for each evaluation (``las`` is None without labels).
+        Rows of labels also have ``predicted``, the number of words with this label in each parse, and ``precision``,
+        the share of these whose head and label are correct.  Rows of kinds of arcs have both, too, for a correct head
+        and an arc of this kind in both trees.  A confusion has the ``gold`` and the ``predicted`` label, and
+        ``counts``, one for each evaluation; the most frequent come first.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _row(correct: list[np.ndarray], both: list[np.ndarray] | None, name: str, ch
 
 
 MakeRow: TypeAlias = Callable[[str, np.ndarray], dict[str, Any]]
-"""Returns a row of a table, given its name and a mask of its words, bool[n]."""
+"""A function that returns a row of a table, given its name and a mask of its words, bool[n]."""
 
 
 def by_string(strings: np.ndarray, make_row: MakeRow) -> list[dict[str, Any]]:

@@ -77,5 +77,5 @@ def given_input(parser: Parser) -> str:
 
 
 def tested_tags(config: Config) -> str:
-    """Return the tags on which a parser is tested: predicted ones, unless it was only trained on gold ones."""
+    """Return the tags that a parser predicts when tested: all, or only missing ones if it was trained on gold tags."""
     return "missing" if config.training.tags == "gold" else "all"

@@ -18,7 +18,7 @@ FIGURES = {
 """The main metrics of an evaluation, and their names."""
 
 CROSSING = {"precision": "precision", "recall": "recall", "f1": "F1", "right_head": "right head"}
-"""Metrics of non-projective arcs; ``right_head`` is about the predicted ones."""
+"""Metrics of non-projective arcs; ``right_head`` is the share of the predicted ones with the correct head."""
 
 
 def evaluation_report(figures: dict[str, Any]) -> str:

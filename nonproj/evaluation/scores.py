@@ -75,8 +75,8 @@ class Evaluation:
         Parameters
         ----------
         sentence : Sentence
-            The gold tree and its labels.  Of a partial tree, with the head -1 for some words, only the others count;
-            none of its arcs counts as non-projective, and of a word without a label (``_``), the head alone counts.
+            The gold tree and its labels.  In a partial tree, words with the head -1 do not count, no arc counts as
+            non-projective, and only the head counts for a word without a label (``_``).
         heads : array_like of int, shape (n,)
             The predicted tree: the head of each word, from 1; 0 is the root.
         labels : iterable of n str, optional
@@ -113,12 +113,12 @@ class Evaluation:
 
     @property
     def uas(self) -> float | None:
-        """Unlabelled attachment score without punctuation; None without such words."""
+        """Unlabelled attachment score without punctuation; None if there are no words."""
         return self.as_dict()["without_punctuation"]["uas"]
 
     @property
     def las(self) -> float | None:
-        """Labelled attachment score without punctuation; None without labels or without such words."""
+        """Labelled attachment score without punctuation; None without labels or if there are no words."""
         return self.as_dict()["without_punctuation"]["las"]
 
     def as_dict(self) -> dict[str, Any]:
@@ -214,7 +214,7 @@ def _figures(words: dict[str, Any], counted: np.ndarray) -> dict[str, Any]:
 
 
 def share_of(flags: np.ndarray | None) -> float | None:
-    """Return the share of true flags; None if there are none."""
+    """Return the share of true flags; None if there are no flags."""
     return None if flags is None or not len(flags) else float(flags.mean())
 
 
@@ -228,8 +228,8 @@ def _complete(sentence: np.ndarray, correct: np.ndarray | None) -> float | None:
 def _precision_recall(correct: np.ndarray, in_gold: np.ndarray, in_predicted: np.ndarray) -> dict[str, Any]:
     """Return the numbers of arcs of one kind in the gold trees, in the predicted trees and in both, and their ratios.
 
-    The same arc may be of this kind in one tree only: whether it is non-projective depends on the others.  So the share
-    of the predicted ones with the right head, ``right_head``, may exceed the precision.
+    An arc in both trees may be of this kind in only one, because the other arcs decide whether it is non-projective.
+    So the share of the predicted ones with the right head, ``right_head``, may exceed the precision.
     """
     common = correct & in_gold & in_predicted
     counts = {name: int(flags.sum()) for name, flags in (("gold", in_gold), ("predicted", in_predicted))}

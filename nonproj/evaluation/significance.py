@@ -39,7 +39,7 @@ def compare(
     Returns
     -------
     dict
-        ``sentences``, ``words`` (those that count, as in all that follows), and for ``uas`` and ``las`` a dictionary:
+        ``sentences``, ``words`` (only those that count, here and below), and for ``uas`` and ``las`` a dictionary:
         the scores ``first`` and ``second``, their ``difference`` and its two-sided ``p``; None without labels.
 
     Raises

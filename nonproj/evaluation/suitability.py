@@ -1,8 +1,8 @@
 """Comparison of input with a model's training data: tags, script and language.
 
-All that is compared is in the model: its vocabularies, which list tags and forms by decreasing frequency.  So the
-frequency of a form in training is estimated from its rank, by Zipf's law.  In a text of the same language, whatever its
-domain, function words are about as frequent; in one of another language, the two distributions hardly overlap.
+Only the model's vocabularies are needed, which list tags and forms by decreasing frequency.  The frequency of a form in
+training is estimated from its rank, by Zipf's law.  In a text of the same language, whatever its domain, function words
+are about as frequent; in one of another language, the two distributions hardly overlap.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from nonproj.model.model import Model
 from nonproj.types import Sentence
 
 UNKNOWN_TAGS = 0.2
-"""Share of unknown tags that is reported: the tags of a treebank are a closed class, but a small one lacks some."""
+"""Share of unknown tags above which they are reported: a small treebank lacks some tags of its closed class."""
 
 UNKNOWN_LETTERS = 0.3
-"""Share of letters in unknown scripts that is reported: names may be in any script."""
+"""Share of letters in unknown scripts above which they are reported: names may be in any script."""
 
 OVERLAP = 0.05
-"""Least overlap of the distributions of words in text of the same language.
+"""Minimum overlap of the distributions of words for an input to count as of the model's language.
 
 With 38 treebanks, of which 100 sentences or more are known, it is 0.11 to 0.6 for other files of the same language.
 For half of the pairs of languages it is below 0.001, for nine of ten below 0.04; related languages have up to 0.26.
@@ -38,12 +38,12 @@ MOST_WORDS = 3000
 """Number of words that are inspected."""
 
 _RARE_SCRIPT = 0.002
-"""Share of the letters of a model's forms below which a script is unknown: quotations and names."""
+"""Share of the letters of a model's forms below which a script is unknown, as that of quotations and names."""
 
 _SHOWN = 3
 
 _JUDGED_AT = (10, 50, 200, 800, MOST_WORDS)
-"""Numbers of words after which a `FitCheck` judges: few show their script, many are needed for their language."""
+"""Numbers of words after which a `FitCheck` judges: a few show the script, many are needed for the language."""
 
 log = logging.getLogger("nonproj")
 
@@ -113,7 +113,7 @@ def first_sentences(sentences: Iterable[Sentence]) -> list[Sentence]:
 
 
 class FitCheck:
-    """A warning in the log, once, if the sentences that a program parses do not fit its model.
+    """Warns in the log, once, if the sentences that a program parses do not fit its model.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _unknown_tags(model: Model, sentences: Iterable[Sentence]) -> str:
 
 
 def _known_tags(model: Model) -> dict[int, list[str]]:
-    """Return the tags that a model knows, for each column of them from which it parses."""
+    """Return the tags that a model knows, by column: UPOS, XPOS or both, as the model uses them."""
     coarse, fine = (model.vocabularies.get(name) for name in ("cpos", "pos"))
     if model.meta.get("coarse_tags"):
         coarse, fine = coarse or fine, None
@@ -229,4 +229,4 @@ def overlap(ranks: dict[str, int], given: Counter[str]) -> float:
 
 
 _OFFSET = 2.7
-"""Mandelbrot's correction of Zipf's law."""
+"""Offset of the ranks in Zipf's law, after Mandelbrot."""

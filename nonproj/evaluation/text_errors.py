@@ -48,7 +48,7 @@ _LETTER = "a letter or digit"
 
 
 class _Token(NamedTuple):
-    """A token: the end of its characters, its form, its words if it is a multiword token, and whether it is one."""
+    """A token: the end of its characters; its form, with its words if it is a multiword token; whether it is one."""
 
     end: int
     shown: str
@@ -70,7 +70,7 @@ class _Text(NamedTuple):
 class _Comparison(NamedTuple):
     """Alignment of predicted and gold words, both ways: -1 for none, the root last.
 
-    For each gold word, ``correct`` tells whether each of `METRICS` is correct, and ``found`` whether its sentence is.
+    For each gold word, ``correct`` has whether each column is correct, and ``found`` whether its sentence was found.
     """
 
     text: _Text
@@ -221,7 +221,7 @@ def _causes(gold: _Text, compared: _Comparison) -> list[str]:
 
 
 def _apart(gold: _Text, system: _Text, g: int, s: int, partner: np.ndarray, back: np.ndarray) -> bool:
-    """Return whether one of the two heads of a word is the root, or outside of the word's other sentence."""
+    """Return whether the gold or predicted head of a word is the root, or in another sentence on the other side."""
     expected, found = gold.heads[g], system.heads[s]
     if expected == len(gold.rows) or found == len(system.rows):
         return True

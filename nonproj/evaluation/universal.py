@@ -48,7 +48,7 @@ def ud_scores(gold: Source, system: Source) -> dict[str, dict[str, Any]]:
     dict of str to dict
         For each of `METRICS`, and of `ENHANCED` if both files have graphs: ``precision``, ``recall`` and ``f1``,
         shares from 0 to 1; ``aligned_accuracy``, the correct share of the aligned words, None for the first three and
-        for graphs; and the numbers ``correct``, ``gold``, ``system`` and ``aligned`` (None like the former).
+        for graphs; and the numbers ``correct``, ``gold``, ``system`` and ``aligned`` (None likewise).
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _deep_recursion() -> Iterator[None]:
 
 
 def _reworded(message: str) -> str:
-    """Return a message of the official script without the line number, which precedes it.
+    """Return a message of the official script without its line number, which stands at the front of our errors.
 
     Examples
     --------

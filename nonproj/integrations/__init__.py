@@ -1,6 +1,6 @@
 """Adapters to other libraries, which are imported only in these modules.
 
 - `estimator`: an estimator for scikit-learn
-- `sentences`: its input and output
+- `sentences`: conversion of its input and output
 - `spacy`: a component for spaCy pipelines
 """

@@ -264,7 +264,7 @@ class DependencyParser(BaseEstimator):
         return known[1]
 
     def _options(self) -> dict[str, Any]:
-        """Return the parameters by their names in the configuration."""
+        """Return the values of the parameters, by the names of the options that they set."""
         options = {key: getattr(self, name) for name, key in _KEYS.items()}
         if not isinstance(self.random_state, int | np.integer):
             options["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))

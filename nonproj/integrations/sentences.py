@@ -1,4 +1,4 @@
-"""Sentences as a scikit-learn estimator takes and returns them: of several types, with heads, in lists."""
+"""Conversion of the estimator's input and output: sentences of several types, gold heads, lists of predictions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def listed(X: object) -> list[Any]:
 
 
 def sentences_of(X: Treebank, **rules: Any) -> list[Sentence]:
-    """Return the sentences of any accepted input, read by these rules."""
+    """Return the sentences of any accepted input; ``rules`` are fields of `nonproj.io.checks.ReadingRules`."""
     if isinstance(X, str | Path):
         return list(conll.read(X, **rules))
     items = listed(X)

@@ -305,7 +305,7 @@ def make_nonproj(
 
 
 _SAME = {"nb": "no", "nn": "no"}
-"""Language codes that count as another one: both forms of Norwegian."""
+"""Language codes, and the code that they count as: both written forms of Norwegian."""
 
 
 def _question_language(language: str | None, model: Model) -> None:
@@ -316,7 +316,7 @@ def _question_language(language: str | None, model: Model) -> None:
 
 
 def _punctuation_labels(examples: Iterable[Example]) -> list[str]:
-    """Return labels of punctuation, in lower case: those known to spaCy's scorer, and those of punctuation alone."""
+    """Return labels of punctuation, in lower case: those known to spaCy's scorer, and those only of punctuation."""
     words: dict[str, set[str]] = {}
     for example in examples:
         for token in example.reference:
@@ -326,7 +326,7 @@ def _punctuation_labels(examples: Iterable[Example]) -> list[str]:
 
 
 def _set_extensions() -> None:
-    """Declare the attributes of documents, spans and tokens, unless another component has."""
+    """Declare the attributes of documents, spans and tokens, unless they exist."""
     kind: Any
     for kind, names in _EXTENSIONS.items():
         for extension in names:

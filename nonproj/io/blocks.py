@@ -82,7 +82,7 @@ def blocks(
     layout : ColumnLayout, optional
         The columns of the file, if the stream is not its beginning.
     stop : bool
-        Whether to read no further than lines that are too long or too many.
+        Whether to stop at lines that are too long or too many.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _lines(stream: Any, name: str, limit: int, number: int) -> Iterator[bytes | DataError]:
-    """Yield the lines of a stream, or an error for a line that is too long, and where reading fails."""
+    """Yield the lines of a stream; an error takes the place of a line that is too long, or ends them."""
     text = hasattr(stream, "encoding")
     try:
         readline: Any = (stream if text else unpacked(stream)).readline

@@ -32,7 +32,7 @@ class MalformedUnit(NamedTuple):
     first, last : int
         The lines of the unit.
     reason : str
-        Error and expectation.
+        The error, and what is expected.
     """
 
     path: str
@@ -47,13 +47,13 @@ class MalformedUnit(NamedTuple):
 
 
 def malformed(sentence: Sentence, error: DataError) -> MalformedUnit:
-    """Return the unit in place of a sentence that cannot be parsed."""
+    """Return the `MalformedUnit` that replaces a sentence that cannot be parsed."""
     last = sentence.line + max(len(sentence.lines), 1) - 1
     return MalformedUnit(sentence.path, error.line, sentence.line, last, error.message)
 
 
 Unit: TypeAlias = "Sentence | MalformedUnit | str"
-"""A unit of a treebank; a string is lines without words, which are written unchanged."""
+"""A unit of a treebank; a string has lines without words, which are written unchanged."""
 
 
 def read_units(source: Source, rules: ReadingRules, *, stop: bool = False) -> Iterator[Unit]:
@@ -120,7 +120,7 @@ def sentences_in(units: Iterable[Unit], on_broken: Callable[[MalformedUnit], obj
 def until_error(units: Iterable[T], errors: list[NonprojError]) -> Iterator[T]:
     """Yield units up to the first error or malformed unit, and insert the error at the front of ``errors``.
 
-    The batch of units before it is then complete.
+    As it ends without raising, the units before the error can still be parsed as a batch.
 
     Examples
     --------

@@ -90,7 +90,7 @@ def checked(
 
 
 class _OtherLines:
-    """The lines of a sentence that are not words, up to the current line."""
+    """Checks the lines of a sentence that are not plain words; remembers the last multiword range and empty node."""
 
     def __init__(self) -> None:
         self.end = self.line = 0  # of the last multiword range

@@ -1,4 +1,4 @@
-"""The columns of a treebank, those that it fills, and the share of words below which a property is a mistake."""
+"""The columns of CoNLL files, and those that a treebank fills."""
 
 from __future__ import annotations
 

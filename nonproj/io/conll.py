@@ -138,8 +138,8 @@ def replace(
 ) -> str:
     """Return the text of a sentence with another tree; every other byte is unchanged.
 
-    The enhanced dependencies in DEPS belong to the tree that the sentence has.  Without them, DEPS is ``_``, and there
-    are no empty nodes.
+    The enhanced dependencies in DEPS belong to the sentence's own tree.  If they are dropped, DEPS is ``_``, and empty
+    nodes are removed.
 
     Parameters
     ----------
@@ -287,8 +287,8 @@ def write(
     Parameters
     ----------
     sentences_with_trees : iterable of Sentence or tuple
-        ``(sentence, heads)``, ``(sentence, heads, labels)`` or ``(sentence, heads, labels, comments)``, as for
-        `replace`; if ``heads`` is None, the sentence is written unchanged, as is a sentence by itself, or a string.
+        ``(sentence, heads)``, optionally followed by ``labels``, ``comments`` and ``graph``, as for `replace`; if
+        ``heads`` is None, the sentence is written unchanged, as is a sentence by itself, or a string.
     target : str, Path or stream
         A file (see `open_output`), or an open stream of bytes or text.
     deps : {"keep", "drop"}, optional

@@ -25,7 +25,7 @@ class Constraints(NamedTuple):
     Attributes
     ----------
     allowed : ndarray of shape (N, N), bool
-        ``allowed[h, m]`` of the arc ``h -> m``.
+        Whether the arc ``h -> m`` is allowed, at ``[h, m]``.
     labels : dict of int to str
         Required labels, by word, from 1.
     heads : dict of int to int
@@ -95,7 +95,7 @@ def _given(row: list[str], source: str) -> list[tuple[str, str]]:
 
 
 def _number(sentence: Sentence, word: int, name: str, value: str) -> int:
-    """Return the number of a head."""
+    """Return the head in a constraint; raise `DataError` unless it is another word of the sentence, or the root."""
     number = int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else -1
     if not 0 <= number <= len(sentence) or number == word:
         expected = f"a number from 0 to {len(sentence)}, not that of the word itself, is expected"

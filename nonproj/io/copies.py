@@ -1,4 +1,4 @@
-"""Copies of sentences with other columns, and the tokens that their lines name."""
+"""Copies of sentences with other columns, and the tokens of their text."""
 
 from __future__ import annotations
 

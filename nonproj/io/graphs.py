@@ -98,7 +98,7 @@ def as_columns(graph: Graph) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def connected(graph: Graph, heads: Sequence[int], labels: Sequence[str]) -> Graph:
-    """Return a graph with the arcs of a tree into those words that the root does not reach without them.
+    """Return a graph with arcs of a tree added, into the words that the root would not reach otherwise.
 
     Parameters
     ----------

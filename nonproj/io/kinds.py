@@ -1,4 +1,4 @@
-"""Kinds of files, recognised by their first bytes; formats, and ways of reading."""
+"""Kinds of files, recognised by their first bytes; output formats; treatments of malformed input."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class ColumnLayout(NamedTuple):
     ----------
     order : tuple of int
         For each column of the file, its place in `nonproj.types.Sentence.lines`, where those of `NAMES` come first.
-        Columns of `NAMES` that CoNLL-U Plus lacks are added at its end.
+        Columns of `NAMES` that a file in CoNLL-U Plus lacks are added at the end.
     width : int
         The number of columns that are read.
     more : bool
@@ -62,11 +62,11 @@ class ColumnLayout(NamedTuple):
         return "\t".join([*placed, *cells[self.width :]]) + line[len(body) :]
 
     def header(self, line: str) -> str:
-        """Return the first line of a file with the names of these columns, if it is the line that names columns."""
+        """Return a file's first line, with these columns named, if it names columns; else an empty string."""
         return self._named(line) if _HEADER.match(line.removeprefix("\ufeff")) else ""
 
     def _named(self, line: str) -> str:
-        """Return a comment; the one that names the columns names the added ones, too."""
+        """Return a comment; if it names the columns, names of added columns are included."""
         match = _HEADER.match(line.removeprefix("\ufeff"))
         if match is None or len(self.order) == self.width:
             return line

@@ -24,10 +24,10 @@ COLUMNS = ("form", "lemma", "upos", "xpos", "feats", "words", "ends")
 """The columns of a table, in any order; all but the first may be missing."""
 
 ENDS = ("_", "Yes", "No")
-"""Whether a sentence may end after a token; ``_``: unless it starts with a letter or digit and ends in a full stop."""
+"""Whether a sentence may end after a token; ``_``: not if it starts with a letter or digit and ends in a full stop."""
 
 VALUE = StringKind("value", 1000, 2 + 5 * MOST_WORDS)
-"""Strings of an entry."""
+"""The kind of the strings of an entry."""
 
 _CONLL = re.compile(r"# global\.columns|[0-9]+(-[0-9]+)?\t")
 

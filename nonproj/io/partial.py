@@ -15,7 +15,7 @@ from nonproj.types import Bools, Sentence
 
 
 def with_given(sentence: Sentence, source: str) -> Sentence:
-    """Return a sentence whose tree has the heads that are given, and -1 for all others.
+    """Return a sentence whose tree has the given heads, and -1 for words without one.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def with_given(sentence: Sentence, source: str) -> Sentence:
     source : str
         ``head``: HEAD and DEPREL, where they are not ``_``; ``misc``: ``Head=`` and ``Deprel=`` in MISC, which are
         written to HEAD and DEPREL, and everything else there is replaced by ``_``; ``none``: the sentence is returned
-        unchanged, as are sentences without ``_`` by ``head``.
+        unchanged, as it is by ``head`` if HEAD has no ``_``.
 
     Raises
     ------

@@ -56,13 +56,13 @@ def split(
     rules : ReadingRules
         Its limits on lines and sentences are enforced here, too, so that memory is bounded.
     stop : bool
-        Whether to read no further than lines that are too long or too many.
+        Whether to stop at lines that are too long or too many.
 
     Yields
     ------
     Piece or MalformedUnit
-        Read in order, they yield the units of that file.  Errors beyond single sentences are not in pieces: lines and
-        sentences that are too long, damaged gzip data.
+        Read in order, they yield the units of the file.  Lines and sentences that are too long, and damaged gzip data,
+        are not in pieces but come as malformed units.
 
     Raises
     ------

@@ -55,14 +55,14 @@ space follows it; and its first character and the one after its last, if the fil
 _RULES = ReadingRules(ignore_heads=True, may_be_empty=True)
 _OUTPUT = _RULES._replace(max_line=1 << 40)  # the parser has checked its input by the rules of the user
 _OWN = "nonproj "
-"""Comments that begin with this are statistics of a parse, in JSON."""
+"""Prefix of the comments that are statistics of a parse, in JSON."""
 
 _LARGEST = 2**31 - 1
 _CONFIDENCE = {"Confidence": "confidence", "LabelledConfidence": "label_confidence"}
 _SPACE_AFTER = {"No": "false"}
 _BLANK = re.compile(r"\n[ \t]*\r?\n")
 _BUFFER, _ROWS = 1 << 18, 1 << 16
-"""Characters that are converted at a time, and words that are written at a time."""
+"""Number of characters that are converted at a time, and number of words that are written at a time."""
 
 
 def record_of(sentence: Sentence, number: int) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _misc(column: str) -> tuple[str, str, str]:
 def read_frame(source: Source) -> pandas.DataFrame:
     """Return a treebank, or an output of ``nonproj parse``, as a ``pandas.DataFrame`` with a row for each word.
 
-    Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with pandas' types that can be missing.
+    Its columns are `SENTENCE_FIELDS` and `WORD_FIELDS`, with the nullable types of pandas.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def format_of(path: str | Path, given: str | None) -> str:
     Raises
     ------
     FileError
-        The ending is that of a table in text, which is not written, or probably a misspelt one of JSON or Parquet.
+        The ending is .csv or .tsv, which are not written, or probably a misspelt .jsonl or .parquet.
 
     Examples
     --------

@@ -32,7 +32,7 @@ _temporaries: set[Path] = set()
 """The temporary files of this process."""
 
 _making = threading.Lock()
-"""Lock held while a temporary file is created, opened or renamed; an exiting process keeps it: other threads wait."""
+"""Lock held while a temporary file is created, opened or renamed; never released by an exiting process."""
 
 
 def reason(error: OSError) -> str:
@@ -101,7 +101,7 @@ def replacing(path: Path, rename: Rename = os.replace) -> Iterator[Path]:
 def reserved(path: Path) -> Iterator[None]:
     """Keep other processes on this machine from reserving the same file; for outputs that take hours to make.
 
-    A locked file beside it stands for the file, named by the digest of its name, and is removed like those of
+    The lock is a file in the same folder, named by a digest of the file's name, and removed like those of
     `replacing`.
 
     Raises

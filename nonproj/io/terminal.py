@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any, TextIO, cast
 
 _UNSEEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-"""Control characters, line ends, changes of direction, and non-characters; `tree.js` has the same."""
+"""Control characters, line ends, changes of direction, and non-characters, as in `tree.js`."""
 
 _ANYWHERE, _IN_LINES = re.compile(_UNSEEN), re.compile(rf"(?!\t|\r?\n){_UNSEEN}")
 
@@ -63,7 +63,7 @@ class EscapingStream:
 
 
 def escaping(stream: TextIO) -> TextIO:
-    """Return a stream that escapes what is written, if it is a terminal; else the same one."""
+    """Return a stream that escapes texts if it writes to a terminal; return any other stream unchanged."""
     is_done = isinstance(stream, EscapingStream) or not stream.isatty()
     return stream if is_done else cast(TextIO, EscapingStream(stream))
 

@@ -38,7 +38,7 @@ _dumps: Callable[[object], bytes] = dumps
 
 
 class KernelCache:
-    """The cache of a function, as numba's dispatchers use one.
+    """The cache of a function's compiled code, with the interface that numba's dispatchers expect.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def _pack(compiled: Any) -> tuple[Any, ...]:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Deliver Ctrl-C at the end: LLVM ignores exceptions in what it calls, and executes code that is not complete."""
+    """Delay Ctrl-C until the end: LLVM ignores exceptions in its callbacks, and would execute incomplete code."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
@@ -181,7 +181,7 @@ class KernelFiles:
                 temporary.unlink()
 
     def _digest(self, key: object) -> bytes:
-        """Return a digest of what a file depends on besides the folder: part of its name, and its first bytes."""
+        """Return the digest of a key and the function's source file: part of the file's name, and its first bytes."""
         return hashlib.sha256(f"{key} {_digest_of(self._path)}".encode()).digest()
 
     def _file(self, digest: bytes, folder: Path) -> Path:

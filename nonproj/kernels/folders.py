@@ -61,7 +61,7 @@ class Folders(NamedTuple):
     own : Path, optional
         This user's folder; None if nothing can be written.
     shipped : Path, optional
-        The folder of installed kernels, which are used where that folder has none.
+        The folder of installed kernels, which are used where ``own`` has none.
     """
 
     own: Path | None
@@ -165,7 +165,7 @@ def shared_folder() -> Path:
 
 
 def _used(folder: Path) -> Path:
-    """Record that a folder is in use, once a day, as the time of its last change; return it."""
+    """Update the modification time of a folder in use, at most once a day; return the folder."""
     with contextlib.suppress(OSError):
         if time.time() - os.stat(folder).st_mtime > _DAY:
             os.utime(folder)

@@ -1,6 +1,6 @@
-"""Other Python processes: they find the modules and kernels of this one, and import nothing from the current folder.
+"""Commands and environments of other Python processes, which find the modules and kernels of this one.
 
-The current folder may hold untrusted data, and a file ``numpy.py`` in it would be executed.
+They import nothing from the current folder, which may hold untrusted data: a ``numpy.py`` in it would be executed.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ NOTICE_AFTER = 2.0
 standard error, unless logging is configured otherwise."""
 
 SILENT = "NONPROJ_SILENT"
-"""If not empty, this environment variable suppresses the warning, because another process gives it."""
+"""Environment variable: if not empty, the warning is suppressed, because another process gives it."""
 
 
 _MOST = 200

@@ -1,7 +1,7 @@
 """Compilation of functions, once for Python and once for the functions that call them.
 
 Numba optimises a function and generates machine code for it before linking it into a caller, which contains a copy and
-is optimised again as a whole.  Here a function that another one calls becomes part of the caller as it is, so
+is optimised again as a whole.  Here a called function becomes part of the caller before it is optimised, so
 everything is optimised once for each kernel that Python calls.  That takes half of the time, and the code is faster,
 because counts of references to arrays are removed only within a function.
 """
@@ -70,10 +70,10 @@ class Kernel(CPUDispatcher):
 
 
 class _Linked(CPUDispatcher):
-    """A function as other kernels call it."""
+    """The dispatcher of a function for calls from other kernels."""
 
     def add_overload(self, compiled: Any) -> None:
-        """Record the code for some argument types; Python has no access to it."""
+        """Record the code compiled for some argument types, for other kernels only: Python cannot call it."""
         self.overloads[tuple(compiled.signature.args)] = compiled
 
 
@@ -83,7 +83,7 @@ _serialize._numba_unpickle = lru_cache(maxsize=None)(_serialize._numba_unpickle)
 
 
 class _Compiler(CompilerBase):
-    """Numba's compiler, with another pass that generates code."""
+    """Numba's compiler, with the pass that generates code replaced."""
 
     lowering: type[NativeLowering]
 
@@ -143,10 +143,10 @@ class _Library(JITCodeLibrary):
     """Code that is neither optimised nor compiled to machine code."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Leave it to the library of the caller."""
+        """Do nothing: the code is optimised as part of its caller."""
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the library of the caller."""
+        """Do nothing: the code is optimised as part of its caller."""
 
     def _finalize_final_module(self) -> None:
         """Mark the code as ready to be linked."""

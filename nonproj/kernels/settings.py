@@ -32,7 +32,7 @@ def code_settings() -> str:
 
 @cache
 def _relevant(config: ModuleType) -> list[str]:
-    """Return the names of these settings, including unknown ones of later versions of numba."""
+    """Return the names of the settings that may change the code, including those of later versions of numba."""
     return [name for name in sorted(vars(config)) if name.isupper() and not _IRRELEVANT.fullmatch(name)]
 
 

@@ -15,7 +15,7 @@ import stat
 from pathlib import Path
 
 OTHER_FOLDER = "set NONPROJ_CACHE to a folder of your own"
-"""Advice about any folder."""
+"""Advice to the user, whatever the folder."""
 
 _MOST_LINKS = 40
 
@@ -116,7 +116,7 @@ def check_trusted(path: Path, facts: os.stat_result, own: bool = False) -> None:
 
 
 def _facts(path: Path, make: bool) -> os.stat_result:
-    """Return the facts about a path, which may be a link; make a folder if there is nothing and ``make`` is true."""
+    """Return the status of a path, which may be a link; make a folder if there is nothing and ``make`` is true."""
     try:
         return os.lstat(path)
     except FileNotFoundError:

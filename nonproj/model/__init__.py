@@ -4,7 +4,7 @@
 - `container`: the file of a model, in the format of safetensors
 - `installed`: models that are installed, and the lookup of models by name
 - `hub`: models on the Hugging Face Hub
-- `rounding`: weights rounded, so that a model compresses well
-- `wheel`: the package of a model
-- `checks`: the conditions of a usable model
+- `rounding`: rounding of weights, so that a model compresses well
+- `wheel`: a package that contains a model
+- `checks`: validation of a model before use
 """

@@ -1,4 +1,4 @@
-"""The conditions of a usable model, all of which kernels and writers rely on."""
+"""Validation of a model before use: the conditions that kernels and writers rely on."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _problem_of_components(components: Mapping[str, Any]) -> str | None:
 
 
 def _problem_of_lines(header: Header, weights: Weights) -> str | None:
-    """Return why the lines of labels cannot be used, or None."""
+    """Return why the array of allowed labels per arc, ``label_lines``, cannot be used, or None."""
     table = weights.get("label_lines")
     if table is None:
         return None
@@ -89,7 +89,7 @@ def _problem_of_lines(header: Header, weights: Weights) -> str | None:
 
 
 def _problem_of_places(labels: list[str], weights: Weights) -> str | None:
-    """Return why the places of labels cannot be used, or None."""
+    """Return why the masks of labels below the root and below words, ``label_places``, cannot be used, or None."""
     places = weights.get("label_places")
     if places is None or (places.dtype == np.uint8 and places.shape == (2, len(labels)) and places.any(1).all()):
         return None

@@ -84,7 +84,7 @@ class Contents(NamedTuple):
 
 
 def write(path: str | Path, values: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write a file atomically.
+    """Write a model file atomically.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _rank(array: np.ndarray) -> int:
 
 
 def _encode(values: Mapping[str, Any], arrays: Mapping[str, np.ndarray], order: list[str]) -> bytes:
-    """Return the length of the header, and the header."""
+    """Return the encoded header, preceded by its length."""
     ends = dict(zip(order, accumulate(arrays[name].nbytes for name in order), strict=True))
     digests = {name: _digest(array) for name, array in arrays.items()}
     metadata = {"nonproj": str(FORMAT), "checksum": "0" * 64, "digests": _json(digests)}
@@ -176,7 +176,7 @@ def checksum_of(stream: BinaryIO) -> bytes:
 
 
 def read(path: str | Path, mapped: bool = True, verified: bool = False) -> Contents:
-    """Read a file.
+    """Read a model file; return its values and arrays.
 
     Parameters
     ----------

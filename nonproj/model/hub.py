@@ -15,7 +15,7 @@ from nonproj.errors import ModelError, needs, one_line
 PREFIX = "hf:"
 
 FILE = "model.nonproj"
-"""Name of the model in its repository."""
+"""Name of the model file in its repository."""
 
 _NAME = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")

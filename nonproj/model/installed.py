@@ -72,7 +72,7 @@ def is_name(text: str) -> bool:
 
 
 def installed(name: str | None = None) -> list[InstalledModel]:
-    """Return the installed models, by name, then by package; nonproj's own are among them.
+    """Return the installed models, nonproj's own included, sorted by name and package.
 
     Parameters
     ----------

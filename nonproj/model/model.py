@@ -101,7 +101,7 @@ class Model:
         add_nested(self.components, self.weights, name, state)
 
     def encoder(self) -> TokenEncoder:
-        """Return a new encoder of sentences for this model."""
+        """Return a new `TokenEncoder` with this model's vocabularies, word clusters and vectors."""
         coarse = bool(self.meta.get("coarse_tags"))
         return TokenEncoder(self.vocabularies, self.loaded(Clusters), coarse, self.loaded(PieceVectors))
 

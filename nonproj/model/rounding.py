@@ -1,4 +1,4 @@
-"""Weights rounded to few different values, so that a model compresses well and parses as fast and as well as before.
+"""Rounding of weights to few distinct values, so that a model compresses well and parses as fast and well as before.
 
 Accuracy hardly depends on the low bits of weights, nor on small weights.  Each large table is rounded to multiples of
 a step in proportion to the size of its weights, and weights below `DEAD` steps become zero; its type and shape remain,
@@ -31,14 +31,14 @@ STEPS = {
 WORDS = "network.words"
 
 WORD_STEPS = (1.25, 0.2)
-"""The step of the table of words, without layers over words in context and with them: for these, low bits matter."""
+"""The step of the network's table of words, without and with layers over words in context, which need low bits."""
 
 DEAD = 0.8
 """Weights below this number of steps become zero."""
 
 
 def rounded(model: Model, amount: float = 1.0) -> Model:
-    """Return a model with rounded weights; others of its arrays are shared with the original.
+    """Return a model with rounded weights; arrays that are not rounded are shared with the original.
 
     Parameters
     ----------

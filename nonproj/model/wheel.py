@@ -53,7 +53,7 @@ class WheelContents(NamedTuple):
     requires : tuple of str
         Requirements of the package, as in ``nonproj>=1.0``.
     model : bytes
-        The file.
+        Contents of the model file.
     """
 
     name: str
@@ -131,7 +131,7 @@ def write_package(
     card : str
         The description, Markdown.
     entry_points : str
-        The file of entry points.
+        Contents of ``entry_points.txt``.
     tag : str
         Python version, binary interface and platform.
 
@@ -169,5 +169,5 @@ def _metadata(headers: Mapping[str, str], requires: Sequence[str], card: str) ->
 
 
 def _digest(data: bytes) -> str:
-    """Return the entry of a file in RECORD."""
+    """Return the digest of a file, as in RECORD."""
     return "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

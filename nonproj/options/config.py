@@ -68,7 +68,7 @@ class Config(Section):
 
     @classmethod
     def from_dict(cls, values: Mapping[str, object]) -> Config:
-        """Return the configuration in nested mappings, with defaults for missing options; unknown keys are errors."""
+        """Build a configuration from nested mappings; missing options get their defaults, unknown keys are errors."""
         return _build(cls, values)
 
     def as_dict(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Config(Section):
         Parameters
         ----------
         path : str or Path
-            YAML.
+            A YAML file.
 
         Raises
         ------

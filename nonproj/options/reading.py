@@ -95,7 +95,7 @@ def _loader() -> type[yaml.SafeLoader]:
             return super().construct_mapping(node, deep)
 
         def integer(self, node: yaml.ScalarNode) -> int:
-            """Return an integer, which Python reads up to some thousand digits."""
+            """Return an integer; raise an error if it has more digits than Python converts, some thousand."""
             try:
                 return int(node.value)
             except ValueError:

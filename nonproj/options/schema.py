@@ -35,7 +35,7 @@ class Option:
     above, below : bool
         Whether the lower or the upper bound is exclusive.
     advanced : bool
-        Whether it merely tunes other options, and may change or go in a minor version.
+        Whether it merely tunes other options, and may change or be removed in a minor version.
     described : str
         The allowed values in words, if they do not follow from the others.
 

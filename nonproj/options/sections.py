@@ -13,7 +13,7 @@ from nonproj.options.schema import Section, choice, flag, integer, number, optio
 
 @dataclass(frozen=True)
 class TreebankConfig(Section, name="treebank"):
-    """Training and test data."""
+    """Options of the training and test data."""
 
     train: str | None = path("file to train on")
     test: str | None = path("file to evaluate on")
@@ -51,7 +51,7 @@ class TreebankConfig(Section, name="treebank"):
 
 @dataclass(frozen=True)
 class FeaturesConfig(Section, name="features"):
-    """Features of the model."""
+    """Options of the model's features: templates, clusters, vectors, and the size of the weight table."""
 
     folder: str | None = path("folder of feature templates; null: the built-in ones")
     clusters: str | None = path("file of word clusters: each line has a bit string, a tab and a word; null: none")
@@ -70,7 +70,7 @@ class FeaturesConfig(Section, name="features"):
 
 @dataclass(frozen=True)
 class PrunerConfig(Section, name="pruner"):
-    """The first-order model that selects the candidate arcs."""
+    """Options of the pruner, the first-order model that selects the candidate arcs."""
 
     epochs: int = integer(2, "training epochs", 1, advanced=True)
     bits: int = integer(20, "log2 of the size of the weight table", 10, 28, advanced=True)
@@ -95,7 +95,7 @@ class PrunerConfig(Section, name="pruner"):
 
 @dataclass(frozen=True)
 class TrainingConfig(Section, name="training"):
-    """The averaged perceptron."""
+    """Options of training the parser, an averaged perceptron."""
 
     epochs: int = integer(4, "training epochs", 1)
     decoder: str = choice("relaxed", "relaxed: head automata only; dual: trees", ("relaxed", "dual"), advanced=True)
@@ -112,7 +112,7 @@ class TrainingConfig(Section, name="training"):
 
 @dataclass(frozen=True)
 class DecodingConfig(Section, name="decoding"):
-    """Dual decomposition, and branch and bound."""
+    """Options of decoding by dual decomposition and branch and bound, and of its input and output."""
 
     max_iterations: int = integer(250, "iteration limit of the subgradient method", 1, 10**9, advanced=True)
     exact: bool = flag(True, "close remaining duality gaps by branch and bound")
@@ -173,7 +173,7 @@ class DecodingConfig(Section, name="decoding"):
 
 @dataclass(frozen=True)
 class LabelerConfig(Section, name="labeler"):
-    """The model that labels the arcs of a tree."""
+    """Options of the labeler, the model that labels the arcs of a tree."""
 
     epochs: int = integer(4, "training epochs; 0: one label for all arcs", 0, advanced=True)
     bits: int = integer(22, "log2 of the size of the weight table", 12, 28, advanced=True)
@@ -182,7 +182,7 @@ class LabelerConfig(Section, name="labeler"):
 
 @dataclass(frozen=True)
 class NetworkConfig(Section, name="network"):
-    """The feed-forward network whose scores are added to those of arcs and labels."""
+    """Options of the network whose scores are added to those of arcs and labels."""
 
     epochs: int = integer(10, "training epochs; 0: no network", 0, 10**6)
     size: int = integer(128, "number of hidden units", 1, 4096, advanced=True)
@@ -203,7 +203,7 @@ class NetworkConfig(Section, name="network"):
 
 @dataclass(frozen=True)
 class EncoderConfig(Section, name="encoder"):
-    """A pretrained encoder whose scores are added to those of all parts, labels and tags."""
+    """Options of a pretrained encoder, whose scores are added to those of all parts, labels and tags."""
 
     folder: str | None = path(
         "pretrained encoder: a folder of Hugging Face, a name to fetch, or a model that has one; null: none"
@@ -230,7 +230,7 @@ class EncoderConfig(Section, name="encoder"):
 
 @dataclass(frozen=True)
 class TaggerConfig(Section, name="tagger"):
-    """The tagger and the lemmatizer."""
+    """Options of the tagger and the lemmatizer."""
 
     epochs: int = integer(5, "training epochs; 0: no tagger", 0, 10**6)
     restarts: int = integer(3, "number of training runs whose weights are averaged", 1, 1000, advanced=True)
@@ -243,7 +243,7 @@ class TaggerConfig(Section, name="tagger"):
 
 @dataclass(frozen=True)
 class ConfidenceConfig(Section, name="confidence"):
-    """The classifier of right and wrong arcs."""
+    """Options of the confidence classifier, which tells right arcs from wrong ones."""
 
     share: float = number(
         0.1,
@@ -255,7 +255,7 @@ class ConfidenceConfig(Section, name="confidence"):
 
 @dataclass(frozen=True)
 class SegmenterConfig(Section, name="segmenter"):
-    """The models that find tokens and sentences in plain text."""
+    """Options of the segmenter, which finds tokens and sentences in plain text."""
 
     epochs: int = integer(6, "training epochs; 0: use rules", 0, 10**6)
     bits: int = integer(20, "log2 of the size of each weight table", 10, 24, advanced=True)

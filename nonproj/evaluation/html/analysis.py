@@ -17,7 +17,7 @@ from nonproj.evaluation.significance import compare
 from nonproj.pictures.content import partial_heads
 
 Table = dict[str, Any]
-"""``title``, ``note``, ``columns`` (with ``name`` and ``kind``) and ``rows``, as read by the page's script."""
+"""``title``, ``note``, ``columns`` (with ``name`` and ``kind``) and ``rows``, for the page's script."""
 
 Tile = tuple[str, str, str]
 """A value, its name and its explanation."""
@@ -92,7 +92,7 @@ def analyse(items: Sequence[ReportItem], names: Sequence[str], given: str = "") 
 
 
 def size_tiles(sentences: int, words: int, given: str = "") -> list[Tile]:
-    """Return the number of sentences, and that of words with the input of the parser."""
+    """Return tiles with the numbers of sentences and words; ``given``, the parser's input, explains the latter."""
     tiles = []
     for count, title in ((counted(sentences, "sentence", ","), ""), (counted(words, "word", ","), given)):
         number, noun = count.split()
@@ -106,7 +106,7 @@ def _trees(item: ReportItem) -> list[np.ndarray]:
 
 
 def _partial_tiles(items: Sequence[ReportItem], names: Sequence[str]) -> list[Tile]:
-    """Return the figures for partial trees: how many words have a head, and how many of these heads are correct."""
+    """Return tiles for partial trees: the share of words with a head, and the share of these heads that are correct."""
     trees = [[item.heads for item in items], [partial_heads(item.other) for item in items if item.other is not None]]
     gold = [partial_heads(item.gold) for item in items if item.gold is not None]
     tiles = []
@@ -128,7 +128,7 @@ def _percent(share: float | None) -> str:
 
 
 def _score_tiles(evaluations: list[Evaluation], names: list[str], gold: bool) -> list[Tile]:
-    """Return the attachment scores of each parser."""
+    """Return tiles with the attachment scores of each parser."""
     tiles = []
     for evaluation, name in zip(evaluations, names, strict=True):
         figures = evaluation.as_dict()["without_punctuation"]

@@ -39,8 +39,8 @@ def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[
     -------
     dict
         For each index in ``items`` a dictionary with ``k``, a list with dual, primal, heads, the words whose arc in the
-        tree is disputed, and disputed arcs that are not in the tree (head, word, and 2 for those chosen only as
-        edges to grandparents).
+        tree is disputed, and disputed arcs that are not in the tree (head, word, and 1, or 2 for those chosen only
+        as arcs from grandparents).
     """
     order = sorted(range(len(items)), key=lambda i: (-items[i].statistics.get("iterations", 0), i))
     found: dict[int, dict[str, Any]] = {}
@@ -53,7 +53,7 @@ def courses_of(items: Sequence[ReportItem], parser: Parser, count: int) -> dict[
 
 
 def _as_list(iteration: Iteration, arcs: ArcSpace) -> list[Any]:
-    """Return an iteration as read by the page's script."""
+    """Return the data of an iteration for the page's script."""
     y = iteration.tree[arcs.modifier] == arcs.head
     z, second = iteration.z == 1, iteration.z_grandparent == 1
     missing = arcs.modifier[y & ~(z & second)].tolist()

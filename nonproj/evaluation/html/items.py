@@ -36,7 +36,7 @@ class ReportItem(NamedTuple):
     Attributes
     ----------
     number : int
-        From 1.
+        Position in the file, from 1.
     sentence : Sentence
         Its words and tags.
     heads : ndarray of shape (n,), int32
@@ -100,7 +100,7 @@ def read_statistics(sentence: Sentence) -> dict[str, Any]:
 
 
 def from_files(sentences: Iterable[Sentence]) -> Iterator[ReportItem]:
-    """Yield the sentences of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
+    """Yield the items of a parsed file, in which words may lack heads; raise `DataError` if all words do."""
     items = (
         ReportItem(number, each, partial_heads(each), each.labels, confidence_of(each), read_statistics(each))
         for number, each in enumerate(sentences, 1)
@@ -118,7 +118,7 @@ def from_files(sentences: Iterable[Sentence]) -> Iterator[ReportItem]:
 
 
 def from_parses(parses: Iterable[tuple[Sentence, Parse]]) -> Iterator[ReportItem]:
-    """Yield the sentences that a model parses."""
+    """Yield the items of sentences parsed by a model."""
     for number, (sentence, parse) in enumerate(parses, 1):
         confidence = None if parse.confidence is None else parse.confidence.heads.tolist()
         yield ReportItem(number, sentence, parse.decoded.heads, parse.labels, confidence, statistics(parse))
@@ -144,7 +144,7 @@ def add_trees(items: Iterable[ReportItem], trees: Iterable[Sentence], field: str
 
 
 def _on_same_words(gold: list[Sentence], parsed: list[Sentence]) -> list[Sentence]:
-    """Return gold trees on the words of a parse, if these are other words of the same text."""
+    """Return gold sentences, with their trees moved to the words of a parse if these are others of the same text."""
     if [sentence.forms for sentence in gold] == [sentence.forms for sentence in parsed]:
         return gold
     try:

@@ -83,7 +83,7 @@ def page_data(
 
 
 def _trees(names: SourceNames) -> tuple[list[dict[str, Any]], list[list[int]], int]:
-    """Return the trees of each sentence, the pairs that can be shown, and the tree initially shown beside the first."""
+    """Return the names of the trees, the pairs that can be shown, and the tree initially shown beside the first."""
     trees = [{"name": _short(names.parsed), "gold": False}]
     if names.other:
         trees.append({"name": _short(names.other), "gold": False})
@@ -106,7 +106,7 @@ def _short(path: str) -> str:
 def _sentence(
     item: ReportItem, labels: Numbering, tags: Numbering, feats: Numbering, lemmas: Numbering
 ) -> dict[str, Any]:
-    """Return a sentence as read by the script."""
+    """Return the data of a sentence for the page's script: see `page_data`."""
     rows = item.sentence.rows
     trees = [(item.heads.tolist(), item.labels)]
     trees += [(partial_heads(each).tolist(), each.labels) for each in (item.other, item.gold) if each is not None]
