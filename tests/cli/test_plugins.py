@@ -134,6 +134,7 @@ for words in (["parse", "-m", "a", "b"], ["-v", "evaluate", "a", "b"]):
     ("program", "unwanted"),
     [
         ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
+        ("import nonproj.io.conll", "numba conllu sklearn"),
         ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
         (ARGUMENTS, "numpy numba sklearn yaml tqdm conllu importlib.metadata"),
         (["evaluate a.conll a.conll", "show a.conll", "show a.conll -o a.html"], "numba"),

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import pytest
 from pieces import units_of_pieces
-from test_conll import GOOD, read, word, words
+from rows import GOOD, read, word, words
 
 from nonproj.errors import DataError, FileError, NonprojError, one_line
 from nonproj.io import checks, conll
@@ -34,11 +34,7 @@ BAD = [
     ("empty node", word(1, 0) + word("2.1", "_"), "2: ID is '2.1', 2 expected"),
     ("range of one", word("1-1", "_") + words(0), "1: the multiword range 1-1 has one word, two or more expected"),
     ("range repeated", word("1-2", "_") * 2 + words(0, 1), f"2: the multiword range 1-2 {OVERLAP}"),
-    (
-        "overlap",
-        word("1-2", "_") + word(1, 0) + word("2-3", "_"),
-        f"3: the multiword range 2-3 {OVERLAP}",
-    ),
+    ("overlap", word("1-2", "_") + word(1, 0) + word("2-3", "_"), f"3: the multiword range 2-3 {OVERLAP}"),
     ("range too long", GOOD + word("1-9", "_") + words(0, 1), "4: the multiword range ends with word 9, the last is 2"),
     ("range of digits", word("1-" + "9" * 5000, "_"), f"1: ID is '1-{'9' * 5000}', 1 expected"),
     ("empty twice", word(1, 0) + word("1.1", "_") * 2, f"3: the empty node 1.1 {ORDER}"),
