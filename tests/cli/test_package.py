@@ -2,8 +2,8 @@
 
 import json
 import os
+import shutil
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -31,17 +31,6 @@ def folder(tmp_path_factory, model_of):
     return folder
 
 
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A folder of packages on the path, and an empty current folder; nonproj has no models of its own."""
-    monkeypatch.setattr("nonproj.model.installed.BUNDLED", tmp_path / "own")
-    for name in ("site", "work"):
-        (tmp_path / name).mkdir()
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "site"
-
-
 def package(folder, capsys, *words):
     """Run ``nonproj package``; return the path of the wheel, as it prints it."""
     capsys.readouterr()
@@ -49,16 +38,10 @@ def package(folder, capsys, *words):
     return capsys.readouterr().out.strip()
 
 
-def install(wheel, site):
-    """Put the files of a wheel where pip puts them."""
-    with zipfile.ZipFile(wheel) as file:
-        file.extractall(site)
-
-
 def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys):
     wheel = package(folder, capsys, "--name", "toy", "--test", str(folder / "test.conllu")).splitlines()[-1]
     assert wheel == "nonproj_model_toy-1.0.0-py3-none-any.whl"
-    install(wheel, site)
+    shutil.unpack_archive(wheel, site, "zip")
     path, text = site / "nonproj_model_toy" / "toy.nonproj", folder / "plain.txt"
     assert Model.load(path).meta["rounding"] == 1.0 and Model.load(path).meta["test"]["sentences"] == 20
     outputs = set()
@@ -82,7 +65,7 @@ def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys):
 def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys, monkeypatch):
     text = str(folder / "plain.txt")
     monkeypatch.setattr(sys, "stdin", open(text, encoding="utf-8"))  # noqa: SIM115
-    install(package(folder, capsys, "--name", "toy"), site)
+    shutil.unpack_archive(package(folder, capsys, "--name", "toy"), site, "zip")
     for words in ([], ["-"], [text], [str(folder / "test.conllu")]):
         assert main(["parse", *words]) == 2
         assert "no model is named, and nonproj comes without one here" in capsys.readouterr().err
@@ -124,7 +107,7 @@ def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
 def test_models_are_listed(folder, site, capsys, monkeypatch):
     assert main(["models"]) == 0
     assert "no model is installed" in capsys.readouterr().out
-    install(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site)
+    shutil.unpack_archive(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site, "zip")
     assert main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines[0].split()) == "name package version language treebank UAS LAS tags MB licence"
@@ -150,7 +133,7 @@ def test_a_licence_is_asked_for(folder, site, capsys):
     assert main(["package", str(site / "bare.nonproj"), "--licence", "CC BY 4.0", "--language", "got"]) == 0
     wheel, error = capsys.readouterr()
     assert "--licence" not in error
-    install(wheel.strip(), site)
+    shutil.unpack_archive(wheel.strip(), site, "zip")
     assert main(["inspect", "--card", "bare"]) == 0
     assert "| language | got |" in capsys.readouterr().out
 

@@ -134,9 +134,7 @@ def test_forged_headers(path, change):
         Model.load(path)
     assert time.process_time() - began < 2.0
     message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert message.isprintable()
-    assert len(message) < 2000
+    assert message.startswith(f"{path}: ") and message.isprintable() and len(message) < 2000
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -175,18 +173,9 @@ def test_a_report_escapes_what_a_model_says(path, capsys):
     rewrite(path, lambda header: header.update(meta=strange))
     assert main(["inspect", str(path)]) == 0
     text = capsys.readouterr().out
-    assert r"a\u2028b" in text
-    assert all(line.isprintable() for line in text.split("\n"))
+    assert r"a\u2028b" in text and all(line.isprintable() for line in text.split("\n"))
     assert main(["inspect", "--json", str(path)]) == 0
     assert json.loads(capsys.readouterr().out)["training"] == strange
-
-
-def test_rewriting_itself_changes_nothing(model, path):
-    rewrite(path, lambda header: None)
-    loaded = Model.load(path)
-    assert (loaded.config, loaded.vocabularies, loaded.labels) == (model.config, model.vocabularies, model.labels)
-    for name, weights in model.weights.items():
-        np.testing.assert_array_equal(loaded.weights[name], weights)
 
 
 def test_random_forgeries_are_rejected_or_harmless_and_small(path):
