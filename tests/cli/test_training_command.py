@@ -231,11 +231,13 @@ def test_training_records_what_a_folder_of_universal_dependencies_says(tmp_path,
 def test_licences(tmp_path):
     """A line in the part for programs, not in other parts; or the address of a licence of Creative Commons."""
     for name, text, expected in (
-        ("README.md", "# My data\nLicense: MIT\n", None),
-        ("LICENSE.txt", "http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter", "CC BY-NC-SA 2.5"),
-        ("README.md", "License: no\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
+        ("README", b"other", None),
+        ("README.md", b"\xff\xfe", None),
+        ("README.md", b"# My data\nLicense: MIT\n", None),
+        ("LICENSE.txt", b"http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter", "CC BY-NC-SA 2.5"),
+        ("README.md", b"License: no\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
     ):
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_bytes(text)
         assert licence_beside(str(tmp_path / "train.conllu")) == expected
 
 
