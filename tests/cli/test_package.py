@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +14,6 @@ from toy import raw_treebank
 import nonproj
 from nonproj.cli.main import main, parse_arguments
 from nonproj.cli.model_names import is_input, locate_models
-from nonproj.io import conll
 from nonproj.model.installed import _say
 from nonproj.model.model import Model
 
@@ -23,8 +23,7 @@ def folder(tmp_path_factory, model_of):
     """A model, its test file and a text."""
     folder = tmp_path_factory.mktemp("package")
     (folder / "test.conllu").write_text(raw_treebank(20, 1), encoding="utf-8")
-    lines = [line for s in conll.read(folder / "test.conllu") for line in s.lines if line.startswith("# text = ")]
-    (folder / "plain.txt").write_text("".join(line.removeprefix("# text = ") for line in lines), encoding="utf-8")
+    (folder / "plain.txt").write_text("\n".join(re.findall("# text = (.*)", raw_treebank(20, 1))), encoding="utf-8")
     model = Model.load(model_of("confident"))
     model.meta["data"] = {"name": "Toy", "licence": "CC0", "language": "fo"}
     model.save(folder / "Toy.nonproj")
@@ -76,10 +75,12 @@ def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys
     assert capsys.readouterr().out == expected
     assert repr(nonproj.load()) == repr(nonproj.load("toy"))
     _say.cache_clear()
-    for words in ([], ["-"]):
+    for words in ([], ["-"], [str(folder / "Toy.nonproj")]):
         with open(text, encoding="utf-8") as stream:
             found = run_copy("nonproj", "parse", "--lines", *words, stdin=stream)
-        assert found.stdout == expected and found.stderr == "parsing with toy, the model of NONPROJ_MODEL\n"
+        announced = "" if "Toy" in "".join(words) else "parsing with toy, the model of NONPROJ_MODEL\n"
+        assert (found.stdout.count("# sent_id"), found.stderr) == (20, announced)
+        assert found.stdout == expected or not announced
 
 
 def test_the_server_has_the_same_default():
@@ -88,20 +89,13 @@ def test_the_server_has_the_same_default():
 
 
 def test_whether_a_lone_argument_is_a_model_or_the_input(folder, site):
-    work = site.parent / "work"
     for name, content in (("empty.conllu", b""), ("plain", b"A text."), ("damaged.nonproj", b"no model")):
-        (work / name).write_bytes(content)
-    (work / "model").write_bytes((folder / "Toy.nonproj").read_bytes())
-    (work / "folder").mkdir()
-    os.mkfifo(work / "pipe")
+        Path(name).write_bytes(content)
+    shutil.copy(folder / "Toy.nonproj", "model")
+    os.mkdir("folder")
+    os.mkfifo("pipe")
     assert all(map(is_input, ("-", "empty.conllu", "plain", "pipe", "folder")))
     assert not any(map(is_input, ("missing.conllu", "missing", "damaged.nonproj", "model")))
-
-
-def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
-    with open(folder / "plain.txt", encoding="utf-8") as stream:
-        found = run_copy("nonproj", "parse", "--lines", "-q", str(folder / "Toy.nonproj"), stdin=stream)
-    assert found.stdout.count("# sent_id") == 20
 
 
 def test_models_are_listed(folder, site, capsys, monkeypatch):

@@ -208,9 +208,8 @@ def test_training_records_what_a_folder_of_universal_dependencies_says(tmp_path,
     assert {"| treebank | UD Faroese Toy 2.99 |", "| language | fo |", "| licence | CC BY-SA 4.0 |"} <= {
         *card.split("\n")
     }
-    words = ["--set", "treebank.name=Mine", "--set", "treebank.licence=none"]
-    assert main(["train", str(train), "-o", str(model), *SMALL, *words]) == 0
-    data = Model.load(model).meta["data"]
+    config = Config().with_overrides({"treebank.name": "Mine", "treebank.licence": "none"})
+    data = provenance(config, str(train), None, 0)["data"]
     assert (data["name"], data["licence"], data["language"]) == ("Mine", "none", "fo")
 
 
