@@ -118,7 +118,6 @@ def test_models_are_listed(folder, site, capsys, monkeypatch):
 
 
 def test_a_licence_is_asked_for(folder, site, capsys):
-    package(folder, capsys, "--name", "toy")
     model = Model.load(folder / "Toy.nonproj")
     model.meta["data"] = {}
     model.save(site / "bare.nonproj")
