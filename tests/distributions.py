@@ -10,6 +10,7 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 
@@ -18,6 +19,7 @@ def canonical(name: str) -> str:
     return re.sub("[-_.]+", "-", name).lower()
 
 
+@cache
 def libraries(package: Path) -> dict[str, Path]:
     """Return the libraries that a package imports, each with a module that does."""
     found: dict[str, Path] = {}

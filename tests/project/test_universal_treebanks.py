@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import itertools
 import pathlib
 import subprocess
 import sys
@@ -54,28 +55,20 @@ def archive(folder, name, **parts):
     return archive_of(folder / name / "archive/refs/tags/r2.12.tar.gz", f"{name}-r2.12", files)
 
 
-@pytest.mark.parametrize(
-    ("name", "taken"),
-    [
-        ("German", "UD_German-GSD"),
-        ("de", "UD_German-GSD"),
-        ("german-hdt", "UD_German-HDT"),
-        ("old church slavonic", "UD_Old_Church_Slavonic-PROIEL"),
-        ("Old_East_Slavic", "UD_Old_East_Slavic-TOROT"),
-        ("sme", "UD_North_Sami-Giella"),
-        ("UD_Xibe-XDT", "UD_Xibe-XDT"),
-    ],
-)
+TAKEN = {"German": "German-GSD", "de": "German-GSD", "german-hdt": "German-HDT", "sme": "North_Sami-Giella"}
+TAKEN |= {"old church slavonic": "Old_Church_Slavonic-PROIEL", "Old_East_Slavic": "Old_East_Slavic-TOROT"}
+
+
+@pytest.mark.parametrize(("name", "taken"), [*TAKEN.items(), ("UD_Xibe-XDT", "Xibe-XDT")])
 def test_a_name_stands_for_a_treebank(scripts, name, taken):
-    assert scripts[1].choice_of(name).taken == taken
+    assert scripts[1].choice_of(name).taken == f"UD_{taken}"
 
 
 def test_no_two_names_are_the_same(scripts):
     rows = scripts[1].languages()
-    codes = [code for code, _ in rows.values()]
-    every = [each for _, repositories in rows.values() for each in repositories]
+    codes, repositories = zip(*rows.values(), strict=True)
+    every = list(itertools.chain(*repositories))
     assert len(set(codes)) == len(codes) > 70 and len(set(every)) == len(every) > 130
-    assert {"de", "fr", "es", "zh", "ar", "ru", "cs", "en"} <= set(codes)
     assert not set(codes) & {name.lower() for name in rows} and scripts[1].table().count("\n") == len(rows)
 
 
@@ -205,7 +198,7 @@ def test_small_treebanks_count_twice_and_keep_sentences_for_confidence(joined):
     train, _, _ = joined("UD_Xibe-XDT")
     first = sorted(sentence.forms[0] for sentence in train)
     seen = {f"a{i}" for i, out in enumerate(held_out(40, 0.1)) if not out}
-    assert set(first) == seen and len(first) == 2 * len(seen) < 80
+    assert first == sorted([*seen, *seen]) and len(seen) < 40
 
 
 def test_a_missing_treebank_is_named(scripts, folder, capsys):
