@@ -1,13 +1,12 @@
 """The README and the documentation, checked against the program."""
 
-import importlib.util
 import re
 import shlex
 import shutil
 from pathlib import Path
 
 import pytest
-from scripts import make_files
+from scripts import make_files, program
 
 import nonproj
 from nonproj.cli.main import build_parser, parse_arguments
@@ -52,8 +51,8 @@ def test_the_snippets_of_a_page_run(name, folder, monkeypatch, capsys):
         pytest.importorskip("spacy")
         import nonproj.integrations.spacy  # noqa: F401 registers the component where the package is not installed
     monkeypatch.chdir(folder)
-    program = "\n".join(blocks((ROOT / name).read_text(encoding="utf-8"), "python"))
-    exec(compile(program.replace("epochs=5", "epochs=1, folds=0, bits=16"), name, "exec"), {})  # the pages are our own
+    code = "\n".join(blocks((ROOT / name).read_text(encoding="utf-8"), "python"))
+    exec(compile(code.replace("epochs=5", "epochs=1, folds=0, bits=16"), name, "exec"), {})  # the pages are our own
     shown = {"docs/python.md": "'punct')]", "docs/spacy.md": "'punct', ", "docs/nbest.md": "[2 3 0"}
     assert shown.get(name, "") in capsys.readouterr().out
 
@@ -118,16 +117,13 @@ def test_guides_are_short(path):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= 150
 
 
-@pytest.mark.parametrize("name", ["options", "advanced-options", "commands"])
+PAGES_OF_CODE = ["options", "advanced-options", "commands"]
+
+
+@pytest.mark.parametrize("name", PAGES_OF_CODE)
 def test_the_reference_is_that_of_the_code(name):
-    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    expected = {
-        "options": module.option_page,
-        "advanced-options": module.advanced_page,
-        "commands": module.command_page,
-    }
+    module = program(DOCS / "reference.py")
+    expected = dict(zip(PAGES_OF_CODE, (module.option_page, module.advanced_page, module.command_page), strict=True))
     assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == expected[name](), "run: python docs/reference.py"
 
 
