@@ -94,8 +94,10 @@ def test_a_broken_sentence_is_left_out(here, capsys, kind, place, words):
     records = [json.loads(line) for line in Path("stats").read_text().splitlines()]
     assert [number for number, record in enumerate(records) if "error" in record] == [place]
     assert [record["sentence"] for record in records if "sentence" in record] == list(range(1, 61))
-    assert parse("bad.conll", *limit, *words, out="stopped") == (2, None)
+    before = {*here.iterdir()}
+    assert parse("bad.conll", *limit, "--stats", "facts", *words, out="stopped") == (2, None)
     assert capsys.readouterr().err == f"nonproj: {message}\n"
+    assert not [path for path in {*here.iterdir()} - before if path.suffix != ".partial"]
 
 
 @pytest.mark.parametrize("words", ENDS, ids=" ".join)

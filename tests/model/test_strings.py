@@ -9,22 +9,8 @@ from toy import FROM_GOLD_TAGS
 
 from nonproj.components.trainer import train
 from nonproj.errors import DataError, ModelError
+from nonproj.io import strings
 from nonproj.io.checks import LINE_COST, ReadingRules
-from nonproj.io.strings import (
-    FEATURES,
-    LABEL,
-    LONGEST_EXPANSION,
-    MOST_WORDS,
-    SCRIPT,
-    TAG,
-    VOCABULARY,
-    StringKind,
-    check_strings,
-    escaped,
-    fits,
-    problem,
-    problem_of_record,
-)
 from nonproj.linear.state import check_state, load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -43,39 +29,44 @@ CONTROL = [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), "\ud800", "\udf
 
 @pytest.mark.parametrize("character", CONTROL, ids=lambda c: f"{ord(c):04X}")
 def test_no_string_has_control_characters_or_surrogates(character):
-    for kind in (LABEL, TAG, FEATURES, VOCABULARY, SCRIPT):
-        assert fits(f"a{character}b", kind) == (character == "\t" and kind.tabs)
-    assert fits(escaped(f"a{character}b"), LABEL)
+    for kind in (strings.LABEL, strings.TAG, strings.FEATURES, strings.VOCABULARY, strings.SCRIPT):
+        assert strings.fits(f"a{character}b", kind) == (character == "\t" and kind.tabs)
+    assert strings.fits(strings.escaped(f"a{character}b"), strings.LABEL)
 
 
 def test_other_characters_are_allowed():
     for character in " é\u00a0\u200d\u2028\u202e\ufeff\ue000\U0001f600":
-        assert fits(f"a{character}b", LABEL) and problem([f"a{character}b"], LABEL) is None
+        assert (
+            strings.fits(f"a{character}b", strings.LABEL) and strings.problem([f"a{character}b"], strings.LABEL) is None
+        )
 
 
 def test_lengths_and_counts():
-    kind = StringKind("name", 3, 2)
-    assert problem(["abc", "d"], kind) is None
-    assert problem(["abc", "abcd"], kind) == "the name 'abcd' has 4 characters, at most 3 are allowed"
-    assert problem(["a", "b", "c"], kind) == "3 times a name, at most 2 are allowed"
-    assert problem(["a", ""], kind) == "a name is empty"
-    assert problem(["a", "b c"], kind._replace(blanks=False)) == "the name 'b c' has a blank"
+    kind = strings.StringKind("name", 3, 2)
+    assert strings.problem(["abc", "d"], kind) is None
+    assert strings.problem(["abc", "abcd"], kind) == "the name 'abcd' has 4 characters, at most 3 are allowed"
+    assert strings.problem(["a", "b", "c"], kind) == "3 times a name, at most 2 are allowed"
+    assert strings.problem(["a", ""], kind) == "a name is empty"
+    assert strings.problem(["a", "b c"], kind._replace(blanks=False)) == "the name 'b c' has a blank"
     for values in (None, "ab", ("a",), [1], {"a": "b"}):
-        assert problem(values, kind) == "a list of strings expected, each a name"
+        assert strings.problem(values, kind) == "a list of strings expected, each a name"
     with pytest.raises(ModelError, match="the owner: a name is empty"):
-        check_strings([""], kind, "the owner")
+        strings.check_strings([""], kind, "the owner")
 
 
 def test_records():
-    assert problem_of_record({"epoch": 1, "uas": 0.5, "name": "x", "none": None}) is None
+    assert strings.problem_of_record({"epoch": 1, "uas": 0.5, "name": "x", "none": None}) is None
     for record in ([], {"a": []}, {"a": {}}, {"a": "\x1b"}, {"\x1b": 1}, {"a": 1 << 63}, {"a": "x" * 5000}):
-        assert problem_of_record(record)
+        assert strings.problem_of_record(record)
 
 
 def test_the_schema_agrees_with_what_is_learnt():
-    assert (LABEL.most, TAG.most, SCRIPT.most) == (1 << LABEL_BITS, MAX_TAGS, MAX_SCRIPTS)
-    words, columns = 10_000, 3 * TAG.longest + FEATURES.longest + SCRIPT.longest  # UPOS, XPOS, DEPREL, FEATS, LEMMA
-    assert LABEL.longest == TAG.longest
+    assert (strings.LABEL.most, strings.TAG.most, strings.SCRIPT.most) == (1 << LABEL_BITS, MAX_TAGS, MAX_SCRIPTS)
+    words, columns = (
+        10_000,
+        3 * strings.TAG.longest + strings.FEATURES.longest + strings.SCRIPT.longest,
+    )  # UPOS, XPOS, DEPREL, FEATS, LEMMA
+    assert strings.LABEL.longest == strings.TAG.longest
     assert words * (columns + LINE_COST + len("\t" * 9 + "10000" * 2 + "\r\n")) < ReadingRules().max_sentence
     assert Config().with_overrides({"decoding.max_words": words})
 
@@ -95,7 +86,7 @@ def multiwords(state) -> Multiwords:
 
 ENTRY, SEGMENT = ["zum", ["zu", "dem"], 3], ["n't", "n't", 0, 0, 4, True]
 WORDS = (["zu", "d\ud800m"], ["zu", "d\rm"], ["zu", "d\x85m"], ["zu"], ["zu", "de m"], ["zu", ""], ["zu", 1], "zu")
-LONG_WORDS = (["zu"] * 300_000, ["zu"] * (MOST_WORDS + 1), ["zu", "m" * LONGEST_EXPANSION])
+LONG_WORDS = (["zu"] * 300_000, ["zu"] * (strings.MOST_WORDS + 1), ["zu", "m" * strings.LONGEST_EXPANSION])
 FORMS = (("\ud800", "n't"), ("\r", "n't"), ("n't", "n\rt"), ("", "n't"), ("n't", ""))
 BAD = [{"entries": [["zum", words, 3]]} for words in (*WORDS, *LONG_WORDS)]
 BAD += [{"entries": [["zum", ["zu", "dem"], count]]} for count in ("3", True, -1, 1 << 40)]

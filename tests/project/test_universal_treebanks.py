@@ -1,12 +1,9 @@
-"""Treebanks of Universal Dependencies by the name of a language, as from their server; and many treebanks in one."""
+"""Treebanks of Universal Dependencies by the name of a language, as from their host; and many treebanks in one."""
 
-import functools
-import http.server
 import itertools
 import pathlib
 import subprocess
 import sys
-import threading
 
 import pytest
 from scripts import SCRIPTS, archive_of, imported
@@ -28,16 +25,9 @@ def scripts():
 
 @pytest.fixture
 def host(scripts, tmp_path, monkeypatch):
-    """A folder whose files a server provides, in place of the host of the repositories."""
-    folder = tmp_path / "host"
-    folder.mkdir()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        monkeypatch.setattr(scripts[1], "HOST", f"http://127.0.0.1:{server.server_port}")
-        yield folder
-        server.shutdown()
+    """A folder in place of the host of the repositories."""
+    monkeypatch.setattr(scripts[1], "HOST", (tmp_path / "host").as_uri())
+    return tmp_path / "host"
 
 
 def repository(name, **parts):
@@ -120,7 +110,8 @@ def test_what_cannot_be_trained_on_is_refused(scripts, host, tmp_path):
 def test_without_a_network_there_is_advice(scripts, host, tmp_path, monkeypatch):
     with pytest.raises(scripts[2]) as caught:
         scripts[0].fetch("german", tmp_path)
-    assert "(File not found); without a network, name a folder that contains UD_German-GSD (" in str(caught.value)
+    assert "cannot be downloaded (" in str(caught.value)
+    assert "); without a network, name a folder that contains UD_German-GSD (" in str(caught.value)
     files = repository("UD_German-GSD", train="1\ta\n\n", test="1\tc\n\n")
     source = archive_of(tmp_path / "there.tar.gz", "x", files)
     paths = scripts[0].fetch("german", tmp_path / "out", (), source)
