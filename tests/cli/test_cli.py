@@ -61,6 +61,7 @@ def columns(text: str) -> list[list[str]]:
         (["parse", "--modle=a"], "nonproj parse: unknown option --modle; did you mean --model?"),
         (["parse", "in.conllu", "-o"], "argument -o/--output: expected one argument"),
         (["inspect", "a", "b"], "unknown argument 'b'"),
+        (["inspect", "a", "--card", "--json"], "not allowed with"),
         (["parse", "a", "--search-limit", "1e3"], "argument --search-limit: '1e3' is not an integer"),
         (["parse", "a", "b", "--cut-words", "5"], "--cut-words applies to plain text: --text, --lines, --words or"),
         (["parse", "a", "b", "--breaks"], "--breaks applies to plain text: --text, --lines, --words or --tokens"),

@@ -90,11 +90,5 @@ def test_a_forged_history_is_shown_as_it_is(folder):
     assert "| UAS, without punctuation | all |" in card and "x\\|y" in card and "\n# z" not in card
 
 
-def test_card_and_json_exclude_each_other(folder, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["inspect", "--card", "--json", str(folder / "toy.nonproj")])
-    assert stop.value.code == 2 and "not allowed with" in capsys.readouterr().err
-
-
 def test_what_can_be_read_only_once_has_no_digest(tmp_path):
     assert digest("/dev/stdin") is None and digest(str(tmp_path)) is None
