@@ -56,14 +56,9 @@ CONLLU = """\
     "name", [pytest.param(name, marks=pytest.mark.thorough) if "train" in name else name for name in FILES]
 )
 def test_round_trip_of_a_treebank_is_byte_identical(treebanks, name, tmp_path):
-    path, target, sentences = treebanks / name, tmp_path / "out.conll", []
-
-    def trees():
-        for sentence in conll.read(path, require_heads=True):
-            sentences.append(sentence)
-            yield sentence, sentence.heads.copy(), sentence.labels
-
-    assert conll.write(trees(), target) == len(sentences)
+    path, target = treebanks / name, tmp_path / "out.conll"
+    sentences = conll.read_all(path, require_heads=True)
+    assert conll.write(((s, s.heads.copy(), s.labels) for s in sentences), target) == len(sentences)
     assert target.read_bytes() == path.read_bytes()
     for sentence in sentences[:: len(sentences) // 50]:
         line = path.read_bytes().split(b"\n")[sentence.line + sentence.word_lines[-1] - 1].decode()

@@ -71,13 +71,9 @@ def test_new_files_have_the_usual_mode_and_other_hard_links_keep_the_old_content
     assert ((tmp_path / "usual").read_text(), (tmp_path / "b").read_text()) == ("new", "old")
 
 
-KILLED = """
-import os, sys
-from nonproj.io.files import open_binary
-with open_binary(sys.argv[1]) as stream:
-    stream.write(b"half")
-    os.kill(os.getpid(), 9)
-"""
+KILLED = (
+    "import os, sys; from nonproj.io.files import open_binary\nwith open_binary(sys.argv[1]): os.kill(os.getpid(), 9)"
+)
 
 
 @pytest.fixture

@@ -120,8 +120,7 @@ def test_behind_damaged_gzip_data_nothing_can_be_read(here, capsys, words):
     Path("whole.conll").write_bytes(whole)
     calm = parse("whole.conll")[1]
     code, output = parse("bad.conll.gz", "--on-error", "skip", *words)
-    assert code == 1
-    assert calm.startswith(output) and output.endswith(b"\n\n") and len(output) > 10_000
+    assert code == 1 and calm.startswith(output) and output.endswith(b"\n\n") and len(output) > 10_000
     assert "the gzip data end here, incomplete" in capsys.readouterr().err
 
 
@@ -150,11 +149,10 @@ def test_a_stream_is_answered_at_once_when_errors_do_not_end_it(here, capsysbina
             seen.append(capsysbinary.readouterr().out.count(b"\n\n"))
             return super().readline(limit)
 
-    data = b"1\ta\n\n".join(block.encode() for block in GOOD[:3])
+    data = "1\ta\n\n".join(GOOD[:3]).encode()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Pipe(data)))
     assert main(["parse", "toy.nonproj", "-", "--on-error", "skip"]) == 1
-    assert sum(seen) == 3
-    assert seen[GOOD[0].count("\n")] == 1
+    assert (sum(seen), seen[GOOD[0].count("\n")]) == (3, 1)
 
 
 UNITS = [WORD, "1\ta\n", "# c\n", "\n", " \n", "\ufeff", "2\tb" + "\t_" * 8 + "\n", "x" * 200 + "\n"]
@@ -238,9 +236,8 @@ def test_a_long_stretch_of_blanks_is_left_out(here, words, capsys):
     for gap in (b"\0" * 200_000, b" \n" * 300_000):
         Path("bad.txt").write_bytes(b"Den hund ser.\n\n" + gap + b"\n\nMand ser." + gap + b"Kat ser.\n")
         code, output = parse("bad.txt", "--text", "--on-error", "skip", *words)
-        assert code == 1
-        forms = [s.forms for s in conll.read(io.BytesIO(output))]
-        assert forms == [["Den", "hund", "ser", "."], ["Mand", "ser", "."], ["Kat", "ser", "."]]
+        forms = [" ".join(s.forms) for s in conll.read(io.BytesIO(output))]
+        assert (code, forms) == (1, ["Den hund ser .", "Mand ser .", "Kat ser ."])
         assert capsys.readouterr().err.count("more than 131072 blank") == 2
 
 

@@ -19,13 +19,7 @@ from nonproj.model.installed import located
 constants = pytest.importorskip("huggingface_hub.constants")
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-LOAD = """
-import sys
-from nonproj.model.installed import located
-for name in sys.argv[1:]:
-    print(located(name))
-"""
-
+LOAD = "import sys; from nonproj.model.installed import located; print(*map(located, sys.argv[1:]), sep='\\n')"
 DIGEST = hashlib.sha256(a_model().to_bytes()).hexdigest()
 
 

@@ -142,8 +142,7 @@ def treebank(folder, name, code, **parts):
     """Write a treebank of sentences that each have a word of their own."""
     (folder / name).mkdir()
     for part, words in parts.items():
-        text = "".join(SENTENCE.format(word) for word in words)
-        (folder / name / f"{code}-ud-{part}.conllu").write_text(text)
+        (folder / name / f"{code}-ud-{part}.conllu").write_text("".join(map(SENTENCE.format, words)))
 
 
 @pytest.fixture
