@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import os
 import random
 import tracemalloc
 from itertools import accumulate
@@ -113,15 +112,6 @@ def test_files_that_cannot_be_read(tmp_path):
             conll.read(path)  # at once, not at the first sentence
         assert str(caught.value) == f"{path}: {message}"
         assert isinstance(caught.value, NonprojError)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything is readable")
-def test_files_without_read_permission(tmp_path):
-    path = tmp_path / "a.conll"
-    path.write_text(GOOD)
-    path.chmod(0)
-    with pytest.raises(FileError, match="permission denied"):
-        conll.read(path)
 
 
 def test_limits_can_be_changed():

