@@ -14,6 +14,8 @@ from nonproj.io.tables import read_frame
 
 pandas = pytest.importorskip("pandas")
 
+COLUMNS = ["sent_id", "form", "head", "label"]
+
 
 @pytest.fixture(scope="module")
 def folder(model_of, tmp_path_factory):
@@ -35,9 +37,7 @@ def from_json(path):
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [record["sentence"] for record in records] == list(range(len(records)))
     assert all(record["certified"] and abs(record["gap"]) < 1e-6 and record["iterations"] for record in records)
-    return [
-        (record["sent_id"], word["form"], word["head"], word["label"]) for record in records for word in record["words"]
-    ]
+    return [tuple((record | word)[name] for name in COLUMNS) for record in records for word in record["words"]]
 
 
 @pytest.mark.parametrize("words", [(), ("-j", "2"), ("--resume",), ("--confidence",), ("--on-error", "skip")], ids=str)
@@ -45,9 +45,8 @@ def test_json_and_parquet_have_what_conllu_has(words, folder, tmp_path):
     assert parse(folder, tmp_path / "out.conllu", "--stats-comments", *words) == 0
     expected = read_frame(tmp_path / "out.conllu")
     assert expected["certified"].all() and expected["confidence"].notna().all() == ("--confidence" in words)
-    columns = ["sent_id", "form", "head", "label"]
     assert parse(folder, tmp_path / "out.jsonl", *words) == 0  # certificates need no option
-    assert from_json(tmp_path / "out.jsonl") == list(expected[columns].itertuples(index=False, name=None))
+    assert from_json(tmp_path / "out.jsonl") == list(expected[COLUMNS].itertuples(index=False, name=None))
     pytest.importorskip("pyarrow")
     assert parse(folder, tmp_path / "out.parquet", "--stats-comments", *words) == 0
     found = pandas.read_parquet(tmp_path / "out.parquet", dtype_backend="numpy_nullable")

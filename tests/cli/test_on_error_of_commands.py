@@ -62,9 +62,7 @@ def test_training_leaves_it_out(here, capsys):
 
 
 def test_a_file_of_malformed_sentences_only_is_an_error(here, capsys):
-    Path("bad").write_text(MALFORMED)
-    assert main(["evaluate", "bad", "bad", "--on-error", "skip"]) == 2
-    assert f"bad:2: {REPORT}" in capsys.readouterr().err
-    Path("bad").write_text("\n")
-    assert main(["evaluate", "bad", "bad", "--on-error", "skip"]) == 2
-    assert "bad:1: no sentences" in capsys.readouterr().err
+    for content, message in ((MALFORMED, f"bad:2: {REPORT}"), ("\n", "bad:1: no sentences")):
+        Path("bad").write_text(content)
+        assert main(["evaluate", "bad", "bad", "--on-error", "skip"]) == 2
+        assert message in capsys.readouterr().err

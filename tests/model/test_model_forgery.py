@@ -8,6 +8,7 @@ import os
 import random
 import time
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -147,10 +148,7 @@ def test_weights_that_are_not_finite(name, value, model, path):
         Model.load(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "claim"),
-    [("parser", {}), ("pruner", {}), ("labeler", {}), ("pruner", {"done": {}}), ("labeler", {"done": {}})],
-)
+@pytest.mark.parametrize(("name", "claim"), [("parser", {}), *product(("pruner", "labeler"), ({}, {"done": {}}))])
 def test_a_table_that_is_missing(name, claim, model, path):
     """A model that claims to be a checkpoint needs its tables, too."""
     rest = {other: table for other, table in model.weights.items() if other != name}
