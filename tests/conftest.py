@@ -39,6 +39,17 @@ def toy_folder(tmp_path_factory, model_of):
     return make_files(tmp_path_factory.mktemp("toy"), model_of("small"))
 
 
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder of packages on the path, and an empty current folder; nonproj has no models of its own."""
+    monkeypatch.setattr("nonproj.model.installed.BUNDLED", tmp_path / "own")
+    for name in ("site", "work"):
+        (tmp_path / name).mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path / "site"
+
+
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     """A headless browser; the tests that need one are skipped without it."""

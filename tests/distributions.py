@@ -1,6 +1,5 @@
 """Checks of distributions: what they import and declare, what they contain, and how they are installed."""
 
-import ast
 import importlib.metadata
 import os
 import re
@@ -18,14 +17,14 @@ def canonical(name: str) -> str:
     return re.sub("[-_.]+", "-", name).lower()
 
 
+IMPORT = re.compile(r"^ *(?:from|import) (\w+)[\w.]*(?: import .*| as \w+)?(?:  #.*)?$", re.MULTILINE)
+
+
 def libraries(package: Path) -> dict[str, Path]:
     """Return the libraries that a package imports, each with a module that does."""
     found: dict[str, Path] = {}
     for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            found |= {name.partition(".")[0]: path for name in names}
+        found |= dict.fromkeys(IMPORT.findall(path.read_text(encoding="utf-8")), path)
     return {name: path for name, path in found.items() if name not in {*sys.stdlib_module_names, package.name}}
 
 

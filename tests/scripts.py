@@ -1,7 +1,7 @@
-"""The programs in data_scripts, imported as they see each other, and the files that pages and examples name."""
+"""Programs of the repository, imported as they see each other, and the files that pages and examples name."""
 
 import contextlib
-import importlib
+import importlib.util
 import io
 import shutil
 import sys
@@ -26,6 +26,14 @@ def imported(*names: str) -> Iterator[list[ModuleType]]:
         sys.path.remove(str(SCRIPTS))
         for path in SCRIPTS.glob("*.py"):
             sys.modules.pop(path.stem, None)
+
+
+def program(path: Path) -> ModuleType:
+    """Import a program by its path."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def archive_of(path: Path, top: str, members: dict[str, bytes]) -> Path:

@@ -1,5 +1,6 @@
 """Files for the tests of reports: gold trees, and the same with errors, certificates and confidence."""
 
+import contextlib
 import random
 from pathlib import Path
 
@@ -21,11 +22,9 @@ def parsed(count: int, seed: int = 0, errors: float = 0.15, confidence: bool = T
             changed = heads.copy()
             changed[word] = chance.randrange(len(heads))
             if chance.random() < errors and changed[word] != word:
-                try:
+                with contextlib.suppress(ValueError):
                     nonprojective(changed[1:])  # raises if it is no tree
                     heads = changed
-                except ValueError:
-                    continue
         certified, gap = (chance.random() < 0.8), chance.random()
         lines = [f"# sent_id = toy-{number}", f"# nonproj certified = {str(certified).lower()}"]
         gap, arcs = 0.0 if certified else gap, chance.randint(len(sentence), len(sentence) ** 2)

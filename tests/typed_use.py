@@ -28,18 +28,10 @@ def parse_text(model: str, text: str) -> list[tuple[str, int, str]]:
     assert_type(doc[0].picture(), Picture)
     assert_type(next(nlp.pipe([text], batch_size=8)), nonproj.Document)
     assert_type(next(nlp.pipe([(text, 1)], as_tuples=True)), tuple[nonproj.Document, int])
-    found = []
-    for sentence in doc.sentences:
-        assert_type(sentence, nonproj.ParsedSentence)
-        assert_type(sentence.certified, bool)
-        for word in sentence.words:
-            assert_type(word, nonproj.Word)
-            assert_type(word.children, list[nonproj.Word])
-            assert_type(word.form, str)
-            assert_type(word.head, int)
-            found.append((word.form, word.head, word.label))
-    assert_type(found, list[tuple[str, int, str]])
-    return found
+    assert_type(doc.sentences, list[nonproj.ParsedSentence])
+    assert_type(doc[0].certified, bool)
+    assert_type(doc[0][-1].children, list[nonproj.Word])
+    return [(word.form, word.head, word.label) for sentence in doc.sentences for word in sentence.words]
 
 
 def decode(scores: NDArray[np.float32]) -> float:

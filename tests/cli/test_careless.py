@@ -34,6 +34,7 @@ def test_a_path_in_the_place_of_a_model():
 
 def test_a_second_training_into_one_file_is_refused(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("nonproj.io.temporary.time.sleep", lambda seconds: None)
     Path("small.conll").write_text(treebank(30), encoding="utf-8")
     Path("link").symlink_to("m.nonproj")
     with reserved(Path("m.nonproj")):
@@ -43,7 +44,8 @@ def test_a_second_training_into_one_file_is_refused(tmp_path, capsys, monkeypatc
     assert sorted(os.listdir()) == ["link", "small.conll"]
 
 
-def test_what_is_reserved_is_free_afterwards_whatever_happens(tmp_path):
+def test_what_is_reserved_is_free_afterwards_whatever_happens(tmp_path, monkeypatch):
+    monkeypatch.setattr("nonproj.io.temporary.time.sleep", lambda seconds: None)
     path = tmp_path / "a"
     for _ in range(2):
         with pytest.raises(KeyError), reserved(path):

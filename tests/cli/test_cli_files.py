@@ -40,9 +40,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 def shell(command: str, **options) -> subprocess.CompletedProcess:
     """Run a command of the shell, in which nonproj is the program."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    prefix = f'nonproj() {{ {shlex.quote(sys.executable)} -m nonproj "$@"; }}\n'
-    shell = ["bash", "-c", prefix + command]
-    return subprocess.run(shell, capture_output=True, env=environment, check=False, timeout=200, **options)
+    words = ["bash", "-c", f'nonproj() {{ {shlex.quote(sys.executable)} -m nonproj "$@"; }}\n{command}']
+    return subprocess.run(words, capture_output=True, env=environment, check=False, timeout=200, **options)
 
 
 @pytest.mark.parametrize(
@@ -131,17 +130,16 @@ def test_standard_output_is_not_the_input(here):
         assert contents(here) == before
 
 
-@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
-def test_redirected_output_is_not_truncated(here, name):
+@pytest.mark.parametrize(
+    ("name", "mode", "jobs"), [("-", "ab", []), ("/dev/stdout", "wb", ["-j2"]), ("/dev/fd/1", "wb", [])]
+)
+def test_redirected_output_is_not_truncated(here, name, mode, jobs):
     assert main(["parse", "m", "t", "-o", "out"]) == 0
-    parsed = Path("out").read_text()
-    for mode, jobs in (("ab", []), ("wb", []), ("wb", ["--jobs", "2"])):
-        Path("file").unlink(missing_ok=True)
-        with open("file", mode, buffering=0) as file:
-            file.write(b"before\n")
-            assert run_copy("nonproj", "parse", "m", "t", "-o", name, *jobs, stdout=file).returncode == 0
-            file.write(b"after\n")
-        assert Path("file").read_text() == f"before\n{parsed}after\n"
+    with open("file", mode, buffering=0) as file:
+        file.write(b"before\n")
+        assert run_copy("nonproj", "parse", "m", "t", "-o", name, *jobs, stdout=file).returncode == 0
+        file.write(b"after\n")
+    assert Path("file").read_text() == f"before\n{Path('out').read_text()}after\n"
 
 
 @pytest.mark.thorough
@@ -199,15 +197,11 @@ def test_names_that_are_not_utf8(here, capsys):
 
 
 def test_enhanced_dependencies(here, capsys):
-    assert main(["parse", "m", "t", "-o", "out"]) == 0
-    [*sentences] = conll.read("out")
-    for sentence in sentences:  # the predicted heads, of which the first word's is changed
-        for index, row in zip(sentence.word_lines, sentence.rows, strict=True):
-            head = "0" if row[6] != "0" and row[0] == "1" else row[6]
-            sentence.lines[index] = "\t".join([*row[:6], head, row[7], f"{head}:x", "_"]) + "\n"
-    sentences[0].lines[-1:] = ["\t".join([f"{len(sentences[0])}.1", "x", *"_______", "Copy=1"]) + "\n", "\n"]
-    Path("enhanced").write_text("".join(line for sentence in sentences for line in sentence.lines))
-    line = f"the enhanced dependencies of {sum(map(len, sentences))} words and 1 empty node, which belong to the tree"
+    text = re.sub(r"\d+\t\w+\t_\t_\n", "0\troot\t0:root\t_\n", treebank(5))  # of a tree that no sentence gets
+    first, rest = text.split("\n\n", 1)
+    node = "\t".join([f"{len(first.splitlines())}.1", "x", *"______", "0:root", "Copy=1"])
+    Path("enhanced").write_text(f"{first}\n{node}\n\n{rest}")
+    line = f"the enhanced dependencies of {text.count('0:root')} words and 1 empty node, which belong to the tree"
     for jobs in ([], ["--jobs", "2"], ["--resume"]):
         capsys.readouterr()
         assert main(["parse", "m", "enhanced", "-o", "dropped", *jobs]) == 0
@@ -220,9 +214,8 @@ def test_enhanced_dependencies(here, capsys):
 
 
 def test_a_limit_of_lines(here, capsys):
-    commands = (["parse", "m", "t"], ["parse", "m", "t", "--jobs", "2"], ["evaluate", "t", "t"])
-    for command in (*commands, ["evaluate", "-m", "m", "t"], ["train", "t", "-o", "n"]):
-        assert main([*command, "--max-line", "20"]) == 2
+    for command in ("parse m t", "parse m t --jobs 2", "evaluate t t", "evaluate -m m t", "train t -o n"):
+        assert main([*command.split(), "--max-line", "20"]) == 2
         message = "t:1: a line of more than 20 bytes; --max-line sets this limit"
         assert capsys.readouterr() == ("", f"nonproj: {message}\n")
     assert main(["parse", "m", "t", "--max-line", "200"]) == 0
@@ -235,26 +228,23 @@ def test_memory_is_bounded_for_a_gzip_bomb(here):
 
 
 def test_swapped_files_and_raw_text(here, capsys):
-    for words in (["parse", "t", "m"], ["parse", "-m", "t", "m"], ["evaluate", "-m", "t", "m"]):
-        assert main(words) == 2
-        assert re.fullmatch(r"nonproj: t: .*; m is one: did you swap the two\?\n", capsys.readouterr().err)
-    for words in ("parse m m", "parse --text m m", "evaluate -m m m", "evaluate t m", "show m", "train m -o new"):
-        assert main(words.split()) == 2
-        message = "nonproj: m: a model of nonproj; a treebank or a text is expected here\n"
-        assert capsys.readouterr().err == message
     Path("raw").write_text("Det regner i dag.\n")
-    assert main(["parse", "m", "raw"]) == 2
-    expected = "nonproj: raw:1: 1 column, 10 expected; plain text is parsed by 'nonproj parse --text'\n"
-    assert capsys.readouterr().err == expected
     Path("blanks").write_text("1-2    a    _    _    _    _    _    _    _    _\n")
-    assert main(["parse", "m", "blanks"]) == 2
-    expected = "nonproj: blanks:1: 1 column, 10 expected; columns are separated by tabs, not by spaces\n"
-    assert capsys.readouterr().err == expected
-    for words in (["--text"], ["--lines", "--jobs", "2"], ["--words"]):
-        assert main(["parse", "m", "t", *words, "-o", "out"]) == 2
-        expected = f"nonproj: t:1: ten columns between tabs: a file of CoNLL-U is parsed without {words[0]}\n"
-        assert capsys.readouterr().err == expected
-        assert not Path("out").exists() and not [name for name in os.listdir() if name.startswith(".nonproj")]
+    before, columns = set(os.listdir()), "ten columns between tabs: a file of CoNLL-U is parsed without"
+    commands = dict.fromkeys(
+        ("parse t m", "parse -m t m", "evaluate -m t m"), r"t: .*; m is one: did you swap the two\?"
+    )
+    of_texts = ("parse m m", "parse --text m m", "evaluate -m m m", "evaluate t m", "show m", "train m -o new")
+    commands |= dict.fromkeys(of_texts, "m: a model of nonproj; a treebank or a text is expected here")
+    commands["parse m raw"] = "raw:1: 1 column, 10 expected; plain text is parsed by 'nonproj parse --text'"
+    commands["parse m blanks"] = "blanks:1: 1 column, 10 expected; columns are separated by tabs, not by spaces"
+    commands |= {
+        f"parse m t -o out {way}": f"t:1: {columns} {way.split()[0]}" for way in ("--text", "--lines -j 2", "--words")
+    }
+    for words, message in commands.items():
+        assert main(words.split()) == 2
+        assert re.fullmatch(f"nonproj: {message}\n", capsys.readouterr().err)
+        assert set(os.listdir()) == before
 
 
 def test_training_with_held_out_sentences_of_punctuation_only(here, capsys):
@@ -281,10 +271,10 @@ def test_the_progress_bar_knows_the_size_of_the_file(here, monkeypatch, pack):
             return super().update(n)
 
     monkeypatch.setattr(tqdm, "tqdm", Bar)
-    for command in (["parse", "m", "long", "-o", "out"], ["evaluate", "-m", "m", "long"]):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for command in ("parse m long -o out", "evaluate -m m long"):
         steps.clear()
-        monkeypatch.setattr(sys, "stderr", Terminal())
-        assert main(command) == 0
+        assert main(command.split()) == 0
         assert sum(steps) == len(text)
 
 
@@ -311,10 +301,10 @@ def test_training_tries_its_folder_before_it_reads_anything(here, capsys, monkey
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("nonproj.io.temporary._temporary", refuse)
+    with monkeypatch.context() as patch:
+        patch.setattr("nonproj.io.temporary._temporary", refuse)
+        assert main(["train", "no-treebank", "-o", "new"]) == 2
     assert main(["train", "no-treebank", "-o", "new"]) == 2
-    assert capsys.readouterr().err == "nonproj: new: cannot be written: permission denied\n"
-    monkeypatch.undo()
-    assert main(["train", str(here / "no-treebank"), "-o", str(here / "new")]) == 2
-    assert capsys.readouterr().err == f"nonproj: {here / 'no-treebank'}: no such file\n"
+    denied = "nonproj: new: cannot be written: permission denied\n"
+    assert capsys.readouterr().err == f"{denied}nonproj: no-treebank: no such file\n"
     assert sorted(path.name for path in here.iterdir()) == ["c", "m", "t", "t2"]

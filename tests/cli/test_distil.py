@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from command import SMALL
 from toy import raw_treebank
 
 from nonproj.cli import distil
@@ -10,10 +11,7 @@ from nonproj.cli.main import main
 from nonproj.io import conll
 from nonproj.model.model import Model
 
-SMALL = ["features.bits=16", "pruner.bits=14", "labeler.bits=16", "tagger.bits=16"]
-SMALL += ["labeler.epochs=1", "network.epochs=1", "tagger.epochs=2", "tagger.network_epochs=1", "pruner.folds=0"]
-SMALL += ["tagger.restarts=1", "tagger.folds=2"]
-OPTIONS = ["--epochs", "2", *(f"--set={option}" for option in SMALL)]
+DISTIL = ["distil", "teacher", "one.txt", "two.txt", "--treebank", "train.conllu", "-o", "student", *SMALL[:-1]]
 
 
 @pytest.fixture(scope="module")
@@ -38,59 +36,46 @@ def here(folder, tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(*words):
-    """Run ``nonproj distil`` with the usual arguments."""
-    return main(
-        ["distil", "teacher", "one.txt", "two.txt", "--treebank", "train.conllu", "-o", "student", *words, *OPTIONS]
-    )
-
-
 def forms(path):
     """The words of each sentence of a file."""
     return [tuple(row[1] for row in s.rows) for s in conll.read(path)]
 
 
 def test_a_student_learns_from_the_trees_of_its_teacher(here, capsys):
-    assert run("--test", "test.conllu", "--lines") == 0
+    assert main([*DISTIL, "--test", "test.conllu", "--lines"]) == 0
     error = capsys.readouterr().err
     assert "parsing one.txt" in error and "parsing two.txt" in error
     known = {*forms("train.conllu"), *forms("test.conllu")}
     wanted = list(dict.fromkeys(each for each in forms("text.conllu") if each not in known and len(each) >= 3))
     assert forms("student.silver.conllu") == wanted
-    for name in ("one", "two"):
-        assert main(["parse", "teacher", f"{name}.txt", "--lines", "-o", f"{name}.conllu", "-q"]) == 0
     trees = {}
     for name in ("one", "two"):
+        assert main(["parse", "teacher", f"{name}.txt", "--lines", "-o", f"{name}.conllu", "-q"]) == 0
         trees |= {tuple(row[1] for row in s.rows): [row[:8] for row in s.rows] for s in conll.read(f"{name}.conllu")}
-    found = list(conll.read("student.silver.conllu"))
-    assert [[row[:8] for row in s.rows] for s in found] == [trees[each] for each in wanted]
-    model = Model.load_trained("student")
-    assert model.meta["silver"] == {
-        "sentences": len(wanted),
-        "words": sum(map(len, wanted)),
-        "texts": "one.txt, two.txt",
-        "teacher": "teacher",
-    }
-    assert model.meta["sentences"] == 15 and model.meta["test"]["words"]
+    found = [[row[:8] for row in s.rows] for s in conll.read("student.silver.conllu")]
+    assert found == [trees[each] for each in wanted]
+    meta, words = Model.load_trained("student").meta, sum(map(len, wanted))
+    silver = {"sentences": len(wanted), "words": words, "texts": "one.txt, two.txt", "teacher": "teacher"}
+    assert (meta["silver"], meta["sentences"]) == (silver, 15) and meta["test"]["words"]
     assert sorted(path.name for path in here.glob("student*")) == ["student", "student.log", "student.silver.conllu"]
     assert main(["inspect", "student", "--card"]) == 0
-    assert f"{sum(map(len, wanted))} words of `one.txt, two.txt`, parsed by `teacher`" in capsys.readouterr().out
+    assert f"{words} words of `one.txt, two.txt`, parsed by `teacher`" in capsys.readouterr().out
 
 
 @pytest.mark.thorough
 def test_sentences_are_chosen(here, capsys):
-    everything = run("--lines") == 0 and forms("student.silver.conllu")
+    everything = main([*DISTIL, "--lines"]) == 0 and forms("student.silver.conllu")
     (here / "more.conllu").write_text((here / "text.conllu").read_text("utf-8"), encoding="utf-8")
-    assert run("--lines", "--exclude", "more.conllu") == 2
+    assert main([*DISTIL, "--lines", "--exclude", "more.conllu"]) == 2
     assert "there is no sentence to learn from; left out: 70 known" in capsys.readouterr().err
-    assert run("--lines", "--most-words", "50") == 0
+    assert main([*DISTIL, "--lines", "--most-words", "50"]) == 0
     few = forms("student.silver.conllu")
     assert 40 <= sum(map(len, few)) <= 50 and set(few) < set(everything)
 
 
 @pytest.mark.thorough
 def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
-    assert run("--lines") == 0
+    assert main([*DISTIL, "--lines"]) == 0
     (here / "student").rename("calm")
     (here / "student.silver.conllu").unlink()
     parsing = distil.parse.run
@@ -101,12 +86,12 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
         return parsing(options)
 
     monkeypatch.setattr(distil.parse, "run", stop)
-    assert run("--lines") == 130
+    assert main([*DISTIL, "--lines"]) == 130
     assert sorted(path.name for path in here.glob("student*")) == ["student.log", "student.text1.conllu"]
     monkeypatch.undo()
     monkeypatch.chdir(here)
     capsys.readouterr()
-    assert run("--lines", "--resume") == 0
+    assert main([*DISTIL, "--lines", "--resume"]) == 0
     assert "parsing one.txt" not in (error := capsys.readouterr().err) and "parsing two.txt" in error
     found, expected = Model.load("student").weights, Model.load("calm").weights
     assert found.keys() == expected.keys() and all((found[name] == expected[name]).all() for name in found)
@@ -123,7 +108,7 @@ def test_an_interrupted_run_goes_on(here, capsys, monkeypatch):
     ],
 )
 def test_errors_come_before_the_text_is_parsed(here, capsys, words, message):
-    assert main(["distil", "teacher", "one.txt", *words, "--treebank", "train.conllu", "-o", "student", *OPTIONS]) == 2
+    assert main([*DISTIL[:3], *words, *DISTIL[4:]]) == 2
     error = capsys.readouterr().err
     assert message in error and "Traceback" not in error
     assert not list(here.glob("student*"))

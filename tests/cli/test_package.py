@@ -2,8 +2,9 @@
 
 import json
 import os
+import re
+import shutil
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from toy import raw_treebank
 import nonproj
 from nonproj.cli.main import main, parse_arguments
 from nonproj.cli.model_names import is_input, locate_models
-from nonproj.io import conll
 from nonproj.model.installed import _say
 from nonproj.model.model import Model
 
@@ -23,23 +23,11 @@ def folder(tmp_path_factory, model_of):
     """A model, its test file and a text."""
     folder = tmp_path_factory.mktemp("package")
     (folder / "test.conllu").write_text(raw_treebank(20, 1), encoding="utf-8")
-    lines = [line for s in conll.read(folder / "test.conllu") for line in s.lines if line.startswith("# text = ")]
-    (folder / "plain.txt").write_text("".join(line.removeprefix("# text = ") for line in lines), encoding="utf-8")
+    (folder / "plain.txt").write_text("\n".join(re.findall("# text = (.*)", raw_treebank(20, 1))), encoding="utf-8")
     model = Model.load(model_of("confident"))
     model.meta["data"] = {"name": "Toy", "licence": "CC0", "language": "fo"}
     model.save(folder / "Toy.nonproj")
     return folder
-
-
-@pytest.fixture
-def site(tmp_path, monkeypatch):
-    """A folder of packages on the path, and an empty current folder; nonproj has no models of its own."""
-    monkeypatch.setattr("nonproj.model.installed.BUNDLED", tmp_path / "own")
-    for name in ("site", "work"):
-        (tmp_path / name).mkdir()
-    monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path / "site"
 
 
 def package(folder, capsys, *words):
@@ -49,16 +37,10 @@ def package(folder, capsys, *words):
     return capsys.readouterr().out.strip()
 
 
-def install(wheel, site):
-    """Put the files of a wheel where pip puts them."""
-    with zipfile.ZipFile(wheel) as file:
-        file.extractall(site)
-
-
 def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys):
     wheel = package(folder, capsys, "--name", "toy", "--test", str(folder / "test.conllu")).splitlines()[-1]
     assert wheel == "nonproj_model_toy-1.0.0-py3-none-any.whl"
-    install(wheel, site)
+    shutil.unpack_archive(wheel, site, "zip")
     path, text = site / "nonproj_model_toy" / "toy.nonproj", folder / "plain.txt"
     assert Model.load(path).meta["rounding"] == 1.0 and Model.load(path).meta["test"]["sentences"] == 20
     outputs = set()
@@ -82,7 +64,7 @@ def test_a_packaged_model_parses_by_its_name_everywhere(folder, site, capsys):
 def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys, monkeypatch):
     text = str(folder / "plain.txt")
     monkeypatch.setattr(sys, "stdin", open(text, encoding="utf-8"))  # noqa: SIM115
-    install(package(folder, capsys, "--name", "toy"), site)
+    shutil.unpack_archive(package(folder, capsys, "--name", "toy"), site, "zip")
     for words in ([], ["-"], [text], [str(folder / "test.conllu")]):
         assert main(["parse", *words]) == 2
         assert "no model is named, and nonproj comes without one here" in capsys.readouterr().err
@@ -93,10 +75,12 @@ def test_without_a_name_the_model_of_the_environment_parses(folder, site, capsys
     assert capsys.readouterr().out == expected
     assert repr(nonproj.load()) == repr(nonproj.load("toy"))
     _say.cache_clear()
-    for words in ([], ["-"]):
+    for words in ([], ["-"], [str(folder / "Toy.nonproj")]):
         with open(text, encoding="utf-8") as stream:
             found = run_copy("nonproj", "parse", "--lines", *words, stdin=stream)
-        assert found.stdout == expected and found.stderr == "parsing with toy, the model of NONPROJ_MODEL\n"
+        announced = "" if "Toy" in "".join(words) else "parsing with toy, the model of NONPROJ_MODEL\n"
+        assert (found.stdout.count("# sent_id"), found.stderr) == (20, announced)
+        assert found.stdout == expected or not announced
 
 
 def test_the_server_has_the_same_default():
@@ -105,26 +89,19 @@ def test_the_server_has_the_same_default():
 
 
 def test_whether_a_lone_argument_is_a_model_or_the_input(folder, site):
-    work = site.parent / "work"
     for name, content in (("empty.conllu", b""), ("plain", b"A text."), ("damaged.nonproj", b"no model")):
-        (work / name).write_bytes(content)
-    (work / "model").write_bytes((folder / "Toy.nonproj").read_bytes())
-    (work / "folder").mkdir()
-    os.mkfifo(work / "pipe")
+        Path(name).write_bytes(content)
+    shutil.copy(folder / "Toy.nonproj", "model")
+    os.mkdir("folder")
+    os.mkfifo("pipe")
     assert all(map(is_input, ("-", "empty.conllu", "plain", "pipe", "folder")))
     assert not any(map(is_input, ("missing.conllu", "missing", "damaged.nonproj", "model")))
-
-
-def test_a_lone_argument_that_is_a_model_reads_standard_input(folder, site):
-    with open(folder / "plain.txt", encoding="utf-8") as stream:
-        found = run_copy("nonproj", "parse", "--lines", "-q", str(folder / "Toy.nonproj"), stdin=stream)
-    assert found.stdout.count("# sent_id") == 20
 
 
 def test_models_are_listed(folder, site, capsys, monkeypatch):
     assert main(["models"]) == 0
     assert "no model is installed" in capsys.readouterr().out
-    install(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site)
+    shutil.unpack_archive(package(folder, capsys, "--name", "toy", "--package-version", "2.1"), site, "zip")
     assert main(["models"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines[0].split()) == "name package version language treebank UAS LAS tags MB licence"
@@ -141,7 +118,6 @@ def test_models_are_listed(folder, site, capsys, monkeypatch):
 
 
 def test_a_licence_is_asked_for(folder, site, capsys):
-    package(folder, capsys, "--name", "toy")
     model = Model.load(folder / "Toy.nonproj")
     model.meta["data"] = {}
     model.save(site / "bare.nonproj")
@@ -150,7 +126,7 @@ def test_a_licence_is_asked_for(folder, site, capsys):
     assert main(["package", str(site / "bare.nonproj"), "--licence", "CC BY 4.0", "--language", "got"]) == 0
     wheel, error = capsys.readouterr()
     assert "--licence" not in error
-    install(wheel.strip(), site)
+    shutil.unpack_archive(wheel.strip(), site, "zip")
     assert main(["inspect", "--card", "bare"]) == 0
     assert "| language | got |" in capsys.readouterr().out
 

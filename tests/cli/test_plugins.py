@@ -10,6 +10,7 @@ from nonproj.cli.main import build_parser, main
 from nonproj.cli.plugins import GROUP, WARMUPS, WORKBENCH, warm_ups
 from nonproj.errors import DependencyError
 
+GOLDEN = str(ROOT / "tests" / "golden" / "model.nonproj")
 MODULE = """
 from nonproj.cli.plugins import Command
 
@@ -62,8 +63,8 @@ def test_installed_warm_ups_are_found_and_must_fit(distribution):
 
 
 def test_a_command_of_our_own_is_never_replaced(distribution, capsys):
-    distribution("models")
-    assert main(["models"]) == 0
+    distribution("inspect")
+    assert main(["inspect", GOLDEN]) == 0
     assert "good morning" not in capsys.readouterr().out
 
 
@@ -100,8 +101,6 @@ def test_the_help_lists_its_commands_all_the_same(monkeypatch, capsys):
 
 # -- imports -----------------------------------------------------------------------------------------------------------
 
-GOLDEN = str(ROOT / "tests" / "golden" / "model.nonproj")
-
 LINEAR_ALGEBRA = f"""
 from nonproj.cli.main import main
 sys.argv[1:] = ["parse", {GOLDEN!r}, "a.conll", "-o", "b.conll"]
@@ -134,6 +133,7 @@ for words in (["parse", "-m", "a", "b"], ["-v", "evaluate", "a", "b"]):
     ("program", "unwanted"),
     [
         ("import nonproj", "numpy numba pandas networkx sklearn spacy starlette uvicorn"),
+        ("import nonproj.io.conll", "numba conllu sklearn"),
         ("import nonproj; nonproj.load", "pandas networkx sklearn spacy starlette uvicorn"),
         (ARGUMENTS, "numpy numba sklearn yaml tqdm conllu importlib.metadata"),
         (["evaluate a.conll a.conll", "show a.conll", "show a.conll -o a.html"], "numba"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command import ROOT, SMALL, Terminal
 from scripts import imported
-from toy import QUICK, treebank
+from toy import treebank
 
 from nonproj.cli.main import main, parse_arguments
 from nonproj.cli.provenance import provenance
@@ -19,14 +19,11 @@ from nonproj.cli.treebanks import KNOWN, describe, licence_beside
 from nonproj.components import progress
 from nonproj.components.continuing import continued_config
 from nonproj.components.progress import TrainingProgress, expected_times
-from nonproj.io import conll
 from nonproj.learning.perceptron import Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.options.sections import TreebankConfig
 
-QUICKLY = [f"--set={name}={value}" for name, value in QUICK.items()]
-QUICKLY += ["--set=features.bits=16", "--set=pruner.bits=16", "--set=labeler.bits=16", "--epochs=1", "--parts=arc"]
 COMPONENTS = ["segmenter", "tagger", "pruner", "labeler", "network", "parser"]
 
 
@@ -96,32 +93,22 @@ def test_what_is_not_trained_takes_no_time():
     assert list(two)[-1] == "confidence" and sum(two.values()) < 0.8 * sum(more.values())
 
 
-@pytest.fixture(scope="module")
-def words(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("progress")
-    (folder / "train.conllu").write_text(treebank(40), encoding="utf-8")
-    return ["train", str(folder / "train.conllu"), "-o", str(folder / "a.nonproj"), *QUICKLY]
-
-
-def test_training_says_little_and_logs_everything_unless_it_is_quiet(words, tmp_path, capsys):
-    model = words[3]
-    assert main(words) == 0
-    error = capsys.readouterr().err
-    lines = [line for line in error.splitlines() if "compiling" not in line]
+def test_training_says_little_and_logs_everything_unless_it_is_quiet(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("t").write_text(treebank(10), encoding="utf-8")
+    words = ["train", "t", *SMALL[:-1], "--epochs", "1", "--parts=arc"]
+    assert main([*words, "--set=training.tags=predicted", "-o", "a"]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "compiling" not in line]
     assert [line.partition(":")[0] for line in lines[:-1]] == COMPONENTS
-    assert lines[-1] == f"wrote {model}; details are in {model}.log"
-    with open(f"{model}.log", encoding="utf-8") as stream:
-        logged = stream.read()
-    assert re.search(r"^[\d-]+ [\d:,]+ INFO training on 40 sentences, ", logged)
+    assert lines[-1] == "wrote a; details are in a.log"
+    logged = Path("a.log").read_text(encoding="utf-8")
+    assert re.search(r"^[\d-]+ [\d:,]+ INFO training on 10 sentences, ", logged)
     assert "epoch 1: " in logged and len(logged.splitlines()) > 2 * len(lines)
-    assert main([*words, "-v"]) == 0
+    assert main([*words, "-v", "-o", "a"]) == main([*words, "-q", "-o", "b"]) == 0
     told = capsys.readouterr().err
-    assert "training on 40 sentences" in told and "about" not in told
-    with open(f"{model}.log", encoding="utf-8") as stream:
-        assert stream.read().count("training on 40 sentences") == 1, "of this training, not of the one before"
-    quiet = str(tmp_path / "a.nonproj")
-    assert main([*words[:3], quiet, *words[4:], "-q"]) == 0
-    assert "trained" not in capsys.readouterr().err and [path.name for path in tmp_path.iterdir()] == ["a.nonproj"]
+    assert told.count("training on 10 sentences") == 1 and "about" not in told and not Path("b.log").exists()
+    logged = Path("a.log").read_text(encoding="utf-8")
+    assert logged.count("training on 10 sentences") == 1, "of this training, not of the one before"
 
 
 # -- interrupts and files ----------------------------------------------------------------------------------------------
@@ -149,10 +136,9 @@ def test_resumed_training_gives_the_weights_of_uninterrupted_training(toy_folder
     assert f"nonproj: {checkpoint}: a checkpoint, not a model" in capsys.readouterr().err
 
     assert main([*arguments, "--resume"]) == 0
-    assert not checkpoint.exists()
-    whole, resumed = Model.load(toy_folder / "toy.nonproj"), Model.load(target)
-    assert resumed.meta["interrupted"] is False
-    for name, weights in whole.weights.items():
+    resumed = Model.load(target)
+    assert resumed.meta["interrupted"] is False and not checkpoint.exists()
+    for name, weights in Model.load(toy_folder / "toy.nonproj").weights.items():
         np.testing.assert_array_equal(resumed.weights[name], weights, err_msg=name)
 
 
@@ -169,17 +155,17 @@ def test_a_named_treebank_replaces_the_files_of_the_configuration_and_nothing_el
     assert continued_config(model).treebank == TreebankConfig(partial="misc", root="multi")
 
 
-def test_at_least_one_sentence_is_held_out_and_its_figures_are_shown(toy_folder, tmp_path, capsys):
+def test_at_least_one_sentence_is_held_out_and_its_figures_are_shown(tmp_path, capsys):
     """Nine sentences, of which a tenth are less than one."""
     few = tmp_path / "few.conll"
-    few.write_text("".join("".join(s.lines) + "\n" for s in list(conll.read(toy_folder / "train.conll"))[:9]))
-    words = ["train", str(few), "-o", str(tmp_path / "m"), "--held-out", "0.1", "--epochs=2", "--parts=arc"]
+    few.write_text(treebank(9))
+    words = ["train", str(few), "-o", str(tmp_path / "m"), "--held-out", "0.1", *SMALL[:-1], "--parts=arc"]
     words += [f"--set={name}.epochs=0" for name in ("tagger", "network", "segmenter")]
-    assert main([*words, "--set=features.bits=16"]) == 0
+    assert main(words) == 0
     lines = [line for line in capsys.readouterr().err.splitlines() if "held-out UAS" in line]
     assert [line[:8] for line in lines] == ["epoch 1:", "epoch 2:"]
     assert "training on 8 sentences" in (tmp_path / "m.log").read_text()
-    few.write_text("".join(next(iter(conll.read(few))).lines))
+    few.write_text(treebank(1))
     assert main(words) == 2
     assert capsys.readouterr().err == "nonproj: treebank.held_out: there is one sentence only, to learn from\n"
 
@@ -214,28 +200,30 @@ def test_training_records_what_a_folder_of_universal_dependencies_says(tmp_path,
     folder = tmp_path / "ud-treebanks-v2.99" / "UD_Faroese-Toy"
     folder.mkdir(parents=True)
     train, model = folder / "fo_toy-ud-train.conllu", tmp_path / "toy.nonproj"
-    train.write_text(treebank(30), encoding="utf-8")
+    train.write_text(treebank(10), encoding="utf-8")
     readme = "License: of the scripts\n\n=== Machine-readable metadata ===\nLicense: CC BY-SA 4.0\nParallel: no\n"
     (folder / "README.md").write_text(readme, encoding="utf-8")
     assert main(["train", str(train), "-o", str(model), *SMALL]) == 0
     assert main(["inspect", "--card", str(model)]) == 0
     card = capsys.readouterr().out
-    for line in ("| treebank | UD Faroese Toy 2.99 |", "| language | fo |", "| licence | CC BY-SA 4.0 |"):
-        assert line in card
-    words = ["--set", "treebank.name=Mine", "--set", "treebank.licence=none"]
-    assert main(["train", str(train), "-o", str(model), *SMALL, *words]) == 0
-    data = Model.load(model).meta["data"]
+    assert {"| treebank | UD Faroese Toy 2.99 |", "| language | fo |", "| licence | CC BY-SA 4.0 |"} <= {
+        *card.split("\n")
+    }
+    config = Config().with_overrides({"treebank.name": "Mine", "treebank.licence": "none"})
+    data = provenance(config, str(train), None, 0)["data"]
     assert (data["name"], data["licence"], data["language"]) == ("Mine", "none", "fo")
 
 
 def test_licences(tmp_path):
     """A line in the part for programs, not in other parts; or the address of a licence of Creative Commons."""
     for name, text, expected in (
-        ("README.md", "# My data\nLicense: MIT\n", None),
-        ("LICENSE.txt", "http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter", "CC BY-NC-SA 2.5"),
-        ("README.md", "License: no\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
+        ("README", b"other", None),
+        ("README.md", b"\xff\xfe", None),
+        ("README.md", b"# My data\nLicense: MIT\n", None),
+        ("LICENSE.txt", b"http://creativecommons.org/licenses/by-nc-sa/2.5/ or a letter", "CC BY-NC-SA 2.5"),
+        ("README.md", b"License: no\n=== Machine-readable metadata (DO NOT REMOVE!) ===\nLicense: MIT \n", "MIT"),
     ):
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        (tmp_path / name).write_bytes(text)
         assert licence_beside(str(tmp_path / "train.conllu")) == expected
 
 

@@ -32,10 +32,13 @@ def constrained(sentence, misc):
     return Sentence(rows, path="in.conll", line=1, lines=lines, word_lines=list(range(len(rows))))
 
 
-def parser_of(path, kind=Parser, **decoding):
+THREE = Sentence([[str(i), "a", *"____0___"] for i in (1, 2, 3)])
+
+
+def parser_of(path, **decoding):
     """A parser with other options of decoding."""
     model = Model.load(path)
-    return kind(model, dataclasses.replace(model.config.decoding, **decoding))
+    return Parser(model, dataclasses.replace(model.config.decoding, **decoding))
 
 
 def obeys(tree, demanded, forbidden):
@@ -66,8 +69,8 @@ def test_the_best_tree_that_obeys_is_found(path):
 
 
 def test_labels_and_heads_of_the_columns_are_obeyed(path):
-    parser, sentences = parser_of(path, constraints="head"), toy.sentences(8, seed=9)
-    for sentence in sentences:
+    parser = parser_of(path, constraints="head")
+    for sentence in toy.sentences(8, seed=9):
         parse = parser.parse(sentence)
         assert parse.decoded.tree.tolist() == sentence.tree.tolist() and parse.labels == sentence.labels
         rows = [[*row[:6], "_", "odd", *row[8:]] for row in sentence.rows]
@@ -81,10 +84,9 @@ def test_every_way_of_decoding_obeys(path):
         parser = parser_of(path, constraints="misc", threshold=1e-9, **way).with_request(tags="all")
         for sentence in toy.sentences(6, seed=2):
             n = len(sentence)
-            given = constrained(sentence, {n: f"Head={1 if n > 1 else 0}|Deprel=odd"})
-            [(_, parse)] = parser.parse_all([given])
+            [(_, parse)] = parser.parse_all([constrained(sentence, {n: "Head=1|Deprel=odd"})])
             for each in (parse, *(parse.others or ())):
-                assert each.decoded.tree[n] == (1 if n > 1 else 0) and each.labels[n - 1] == "odd"
+                assert each.decoded.tree[n] == 1 and each.labels[n - 1] == "odd"
 
 
 def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys):
@@ -119,18 +121,11 @@ def test_the_command_line_obeys_and_names_what_it_cannot(path, tmp_path, capsys)
     ],
 )
 def test_wrong_constraints_are_refused(misc, message):
-    with pytest.raises(DataError, match=message) as caught:
-        read_constraints(_three(misc), "misc")
-    assert str(caught.value).startswith(f"in.conll:{next(iter(misc))}: ")
-
-
-def _three(misc):
-    """Three words with constraints."""
-    rows = [[str(i), "a", *"____0_", "_", misc.get(i, "_")] for i in (1, 2, 3)]
-    return Sentence(rows, path="in.conll", line=1, word_lines=[0, 1, 2])
+    with pytest.raises(DataError, match=rf"^in\.conll:{next(iter(misc))}: {message}"):
+        read_constraints(constrained(THREE, misc), "misc")
 
 
 def test_what_binds_nothing_is_none():
-    assert read_constraints(_three({}), "misc") is None
-    assert read_constraints(_three({1: "SpaceAfter=No|Heads=1"}), "misc") is None
-    assert read_constraints(_three({1: "Head=2"}), "none") is None
+    assert read_constraints(constrained(THREE, {}), "misc") is None
+    assert read_constraints(constrained(THREE, {1: "SpaceAfter=No|Heads=1"}), "misc") is None
+    assert read_constraints(constrained(THREE, {1: "Head=2"}), "none") is None

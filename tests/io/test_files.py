@@ -62,31 +62,29 @@ def test_overwriting_keeps_the_owner(tmp_path):
     assert (path.stat().st_uid, path.stat().st_gid) == (12345, 23456)
 
 
-def test_new_files_have_the_usual_mode(tmp_path):
-    (tmp_path / "usual").touch()
+def test_new_files_have_the_usual_mode_and_other_hard_links_keep_the_old_content(tmp_path):
+    (tmp_path / "usual").write_text("old")
     write(tmp_path / "a")
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "usual").stat().st_mode
+    os.link(tmp_path / "usual", tmp_path / "b")
+    write(tmp_path / "usual")
+    assert ((tmp_path / "usual").read_text(), (tmp_path / "b").read_text()) == ("new", "old")
 
 
-def test_other_hard_links_keep_the_old_content(tmp_path):
-    (tmp_path / "a").write_text("old")
-    os.link(tmp_path / "a", tmp_path / "b")
-    write(tmp_path / "a")
-    assert ((tmp_path / "a").read_text(), (tmp_path / "b").read_text()) == ("new", "old")
+KILLED = (
+    "import os, sys; from nonproj.io.files import open_binary\nwith open_binary(sys.argv[1]): os.kill(os.getpid(), 9)"
+)
 
 
-KILLED = """
-import os, sys
-from nonproj.io.files import open_binary
-with open_binary(sys.argv[1]) as stream:
-    stream.write(b"half")
-    os.kill(os.getpid(), 9)
-"""
-
-
-def test_temporary_files_of_killed_runs_are_removed_and_no_others(tmp_path):
+@pytest.fixture
+def stale(tmp_path) -> Path:
+    """The temporary file of a killed run."""
     subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.txt")], cwd=ROOT, check=False)
-    [stale] = tmp_path.iterdir()
+    [path] = tmp_path.iterdir()
+    return path
+
+
+def test_temporary_files_of_killed_runs_are_removed_and_no_others(stale, tmp_path):
     elsewhere = stale.name.replace(temporary._OF_THIS_MACHINE, ".nonproj-00000000-")
     others = [*map(stale.with_name, (stale.name[:-5], elsewhere, stale.name.replace("nonproj", "other")))]
     for path in others:
@@ -99,10 +97,8 @@ def test_temporary_files_of_killed_runs_are_removed_and_no_others(tmp_path):
     assert (tmp_path / "living").read_bytes() == b"living"
 
 
-def test_the_file_of_a_process_that_is_about_to_end_is_removed(tmp_path):
+def test_the_file_of_a_process_that_is_about_to_end_is_removed(stale, tmp_path):
     """It still has its lock when the next file is begun, but not when that one is complete."""
-    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "a.txt")], cwd=ROOT, check=False)
-    [stale] = tmp_path.iterdir()
     with open(stale, "rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with files.open_binary(tmp_path / "b") as stream:
@@ -121,22 +117,18 @@ def test_links_to_stale_files_are_not_followed(tmp_path):
     assert (tmp_path / "victim").exists() and link.is_symlink()
 
 
-@pytest.mark.parametrize(
-    ("name", "mode"),
-    [("/dev/stdout", "ab"), ("/dev/fd/1", "r+b"), ("/proc/self/fd/1", "r+b"), ("/proc/thread-self/fd/1", "r+b")]
-    + [("link", "ab"), ("link", "r+b")],
-)
-def test_open_descriptors_are_written_at_their_place(tmp_path, name, mode):
+@pytest.mark.parametrize("mode", ["ab", "r+b"])
+def test_open_descriptors_are_written_at_their_place(tmp_path, mode):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("before\n")
     link.symlink_to("/dev/stdout")
-    code = "import sys; from nonproj.io import files\nwith files.open_output(sys.argv[1]) as s: s.write('new\\n')"
+    names = ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1", str(link)]
+    code = "import sys; from nonproj.io import files\nfor name in sys.argv[1:]:\n  with files.open_output(name) as s: "
     with open(target, mode) as stream:
         stream.seek(0, os.SEEK_END)
-        path = str(link) if name == "link" else name
-        subprocess.run([sys.executable, "-c", code, path], stdout=stream, cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-c", f"{code}s.write('new\\n')", *names], stdout=stream, cwd=ROOT, check=True)
         stream.write(b"after\n")
-    assert target.read_text() == "before\nnew\nafter\n"
+    assert target.read_text() == "before\n" + "new\n" * 5 + "after\n"
 
 
 def test_the_descriptor_of_another_process_is_appended_to(tmp_path):
@@ -166,7 +158,7 @@ def test_links_and_devices_are_written_to(tmp_path):
     assert not os.path.isfile("/dev/null")
 
 
-def test_names_of_one_file_are_known(tmp_path):
+def test_names_of_one_file_are_known_and_what_cannot_be_read_has_no_beginning(tmp_path):
     path, link, twin = tmp_path / "a", tmp_path / "link", tmp_path / "twin"
     path.touch()
     link.symlink_to(path)
@@ -175,9 +167,6 @@ def test_names_of_one_file_are_known(tmp_path):
     assert files.identity(tmp_path / "b", 1) == files.identity(f"{tmp_path}/./b", 1) != files.identity(path, 1)
     assert files.identity("/dev/null", 1) is None
     assert files.identity("-", 1) == files.identity("/dev/stdout", 0) is not None
-
-
-def test_what_cannot_be_read_has_no_beginning(tmp_path):
     assert kinds.beginning_of(str(tmp_path)) == kinds.beginning_of(str(tmp_path / "missing")) == b""
 
 

@@ -1,11 +1,12 @@
 """Enhanced graphs in files: read, written, connected, refused in one line."""
 
 import io
+import itertools
 import random
-import warnings
 
 import naive_graphs as naive
 import pytest
+from instances import seeds
 
 from nonproj.cli.main import main
 from nonproj.errors import DataError
@@ -42,9 +43,8 @@ def with_deps(*cells: str, more: str = "") -> str:
 
 
 def test_arcs_through_empty_nodes_have_the_labels_on_their_way():
-    graph = read_graph(only(TEXT))
-    assert graph == [*PLAIN, [(2, "conj:and>cc")], [(2, "conj:and>nsubj")], [(2, "conj:and>obj")]]
-    assert [set(arcs) for arcs in graph] == naive.arcs_between_words(only(TEXT))
+    expected = [*PLAIN, [(2, "conj:and>cc")], [(2, "conj:and>nsubj")], [(2, "conj:and>obj")]]
+    assert read_graph(only(TEXT)) == expected
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -78,12 +78,11 @@ def test_every_word_is_connected_to_the_root(seed):
     assert connected(found, heads, ["t"] * n) == found
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_new_graph_replaces_the_old_one_with_its_empty_nodes():
     sentence, tree = only(TEXT), [2, 0, 2, 5, 2, 5]
     graph = [*PLAIN, [(5, "cc")], [(2, "conj>nsubj")], [(2, "conj>obj")]]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        text = conll.replace(sentence, tree, graph=graph)
+    text = conll.replace(sentence, tree, graph=graph)
     assert [line.split("\t")[0] for line in text.splitlines()[1:-1]] == ["1", "2", "3", "4", "5", "5.1", "6"]
     assert read_graph(only(text)) == graph and "CopyOf" not in text
     assert conll.replace(sentence, tree, graph=graph, deps=conll.KEEP) == TEXT
@@ -96,16 +95,11 @@ def test_lines_of_a_file_with_other_endings_and_without_a_last_one():
     assert read_graph(only(conll.replace(only(with_deps("_", "_").rstrip()), [0, 1], graph=graph))) == graph
 
 
-def test_cycles_several_roots_and_arcs_that_are_not_in_the_tree_are_read():
-    assert read_graph(only(with_deps("2:a", "1:b|3:c", "0:root"))) == [[(2, "a")], [(1, "b"), (3, "c")], [(0, "root")]]
-    assert read_graph(only(with_deps("0:root", "0:root"))) == [[(0, "root")], [(0, "root")]]
-    empty = "2.1\t_\t_\t_\t_\t_\t_\t_\t2.2:a\t_\n2.2\t_\t_\t_\t_\t_\t_\t_\t2.1:b|0:c\t_\n"
-    assert read_graph(only(with_deps("0:root", "2.1:x", more=empty))) == [[(0, "root")], [(0, "c>a>x")]]
-
-
-def test_half_a_graph_is_none():
+def test_half_a_graph_is_none_and_cycles_through_empty_nodes_end():
     assert read_graph(only(with_deps("0:root", "_"))) is None
     assert read_graph(only(with_deps("0", "1"))) is None  # PHEAD
+    empty = "2.1\t_\t_\t_\t_\t_\t_\t_\t2.2:a\t_\n2.2\t_\t_\t_\t_\t_\t_\t_\t2.1:b|0:c\t_\n"
+    assert read_graph(only(with_deps("0:root", "2.1:x", more=empty))) == [[(0, "root")], [(0, "c>a>x")]]
 
 
 @pytest.mark.parametrize("cell", ["9:x", "1:", "1.1:x", ":x", "a:x", "01:x", "1:x||1:y", "1:x y"])
@@ -117,7 +111,7 @@ def test_other_arcs_are_refused_in_one_line(cell):
 
 def test_graphs_of_treebanks_are_read_as_by_definition(released):
     for name in ("Belarusian-HSE/be_hse", "Swedish-Talbanken/sv_talbanken", "Tamil-TTB/ta_ttb"):
-        for sentence in conll.read(released / f"{name}-ud-test.conllu"):
+        for sentence in itertools.islice(conll.read(released / f"{name}-ud-test.conllu"), len(seeds(2000))):
             graph = read_graph(sentence)
             assert [set(arcs) for arcs in graph] == naive.arcs_between_words(sentence)
             assert connected(graph, sentence.heads.tolist(), sentence.labels) == graph

@@ -4,6 +4,7 @@ import io
 
 import pytest
 from pieces import units_of_pieces
+from rows import read
 
 from nonproj.errors import DataError
 from nonproj.io import conll, splitting
@@ -22,10 +23,6 @@ CONLL_2009 = (
     "2\ton\ton\ton\tRP\tIN\t_\t_\t1\t1\tPRT\tADV\tY\ton.01\tA1\t_\n\n"
     "1\tStop\tstop\tstop\tVB\tNN\t_\t_\t0\t0\tROOT\tROOT\t_\t_\n\n"
 )
-
-
-def read(text: str, **rules) -> list:
-    return list(conll.read(io.StringIO(text, newline=""), **rules))
 
 
 def written(items) -> str:

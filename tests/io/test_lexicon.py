@@ -9,8 +9,10 @@ from nonproj.io.lexicon import LexiconEntry, LexiconWord, read_lexicon
 
 
 def test_a_list_has_a_token_on_each_line():
-    text = "# tokens of ours\nC++\n\nSt.  John's\r\napprox.\n#\n"
-    words = ("C++", "Yes"), ("St. John's", "Yes"), ("approx.", "No"), ("#", "Yes")
+    """Its characters are normalised; a list without any is none."""
+    text = "\ufeff# tokens of ours\nC++\n\nSt.  John's\r\napprox.\n#\ncafe\u0301\u200b\n"
+    words = ("C++", "Yes"), ("St. John's", "Yes"), ("approx.", "No"), ("#", "Yes"), ("café", "Yes")
+    assert read_lexicon(io.StringIO("# nothing yet\n\n")) == []
     assert read_lexicon(io.StringIO(text)) == [LexiconEntry(form, (LexiconWord(form),), ends) for form, ends in words]
 
 
@@ -24,28 +26,14 @@ def test_a_table_has_columns_in_any_order():
 
 
 def test_conllu_has_words_of_tokens_and_ends_in_misc():
-    rows = [
-        "# text = dunno Yahoo!",
-        "1-2\tdunno\t_\t_\t_\t_\t_\t_\t_\t_",
-        "1\tdon't\tdo\tAUX\tVBP\tMood=Ind\t_\t_\t_\t_",
-        "2\tknow\t_\t_\t_\t_\t_\t_\t_\t_",
-        "3\tYahoo!\tYahoo!\tPROPN\tNNP\t_\t0\troot\t_\tX=1|Ends=No",
-    ]
-    found = read_lexicon(io.StringIO("\n".join(rows) + "\n\n"))
+    rows = ["# text = dunno Yahoo!", "1-2 dunno" + " _" * 8, "1 don't do AUX VBP Mood=Ind _ _ _ _"]
+    rows += ["2 know" + " _" * 8, "3 Yahoo! Yahoo! PROPN NNP _ 0 root _ X=1|Ends=No"]
+    text = "\n".join([rows[0], *(row.replace(" ", "\t") for row in rows[1:])]) + "\n\n"
     first = LexiconWord("don't", "do", "AUX", "VBP", "Mood=Ind")
-    assert found == [
+    assert read_lexicon(io.StringIO(text)) == [
         LexiconEntry("dunno", (first, LexiconWord("know")), "Yes"),
         LexiconEntry("Yahoo!", (LexiconWord("Yahoo!", "Yahoo!", "PROPN", "NNP"),), "No"),
     ]
-
-
-def test_forms_are_normalised():
-    [entry] = read_lexicon(io.StringIO("\ufeffcafe\u0301\u200b\n"))
-    assert entry.token == entry.words[0].form == "café"
-
-
-def test_an_empty_file_has_no_entries():
-    assert read_lexicon(io.StringIO("# nothing yet\n\n")) == []
 
 
 EXPECTED = "form and others of lemma, upos, xpos, feats, words, ends expected"

@@ -39,16 +39,23 @@ RECORDS = [
 ]
 
 
-def rows():
-    """The words of the text with the fields of their sentences, None where they are absent."""
-    names = [*SENTENCE_FIELDS, *WORD_FIELDS]
-    return [{name: (record | word).get(name) for name in names} for record in RECORDS for word in record["words"]]
+NAMES = [*SENTENCE_FIELDS, *WORD_FIELDS]
+ROWS = [{name: (record | word).get(name) for name in NAMES} for record in RECORDS for word in record["words"]]
+"""The words of the text with the fields of their sentences, None where they are absent."""
 
 
 def plain(frame):
     """The rows of a frame, with None for what is missing; single precision is enough for probabilities."""
     found = frame.astype(object).where(frame.notna(), None).to_dict("records")
     return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in found]
+
+
+def written(tmp_path, text):
+    """The file of a text as lines of JSON."""
+    with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
+        stream.write(text)
+    content = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+    return json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 10_000])
@@ -66,8 +73,7 @@ def test_lines_of_json_whatever_the_pieces(size, ending, tmp_path):
 
 def test_a_frame_has_a_row_for_each_word(tmp_path):
     frame = read_frame(io.StringIO(TEXT))
-    assert list(frame.columns) == [*SENTENCE_FIELDS, *WORD_FIELDS]
-    assert plain(frame) == rows()
+    assert list(frame.columns) == NAMES and plain(frame) == ROWS
     assert frame["head"].dtype == "Int64" and frame["certified"].dtype == "boolean"
     assert read_frame(io.StringIO("")).shape == (0, len(frame.columns))
 
@@ -79,7 +85,7 @@ def test_parquet_has_the_same_rows(tmp_path, monkeypatch):
     with open_table(str(path), "parquet") as stream:
         stream.write(TEXT)
         assert not path.exists()
-    assert plain(pandas.read_parquet(path, dtype_backend="numpy_nullable")) == rows()
+    assert plain(pandas.read_parquet(path, dtype_backend="numpy_nullable")) == ROWS
 
 
 def test_nothing_is_left_after_an_error(tmp_path):
@@ -103,39 +109,24 @@ def test_what_strangers_write_into_comments_and_columns_does_no_harm(tmp_path):
     assert math.isclose(pandas.read_parquet(tmp_path / "out.parquet")["confidence"][0], 0.97, rel_tol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "# " + " " * 100_000,
-        "# nonproj x" + " " * 100_000 + "y",
-        "# nonproj x = " + "[" * 100_000,
-        "# nonproj rank = " + "9" * 10_000,
-        "# nonproj gap = 1e999",
-        "# nonproj gap = NaN",
-        "# nonproj rank = 99999999999",
-        "# nonproj words = 1",
-        "# nonproj sentence = 7",
-        '# nonproj certified = "yes"',
-    ],
-    ids=range(10),
-)
+COMMENTS = [" " * 100_000, f"nonproj x{' ' * 100_000}y", f"nonproj x = {'[' * 100_000}"]
+COMMENTS += [f"nonproj rank = {'9' * 10_000}", "nonproj gap = 1e999", "nonproj gap = NaN", "nonproj rank = 99999999999"]
+COMMENTS += ["nonproj words = 1", "nonproj sentence = 7", 'nonproj certified = "yes"']
+
+
+@pytest.mark.parametrize("comment", COMMENTS, ids=range(10))
 def test_comments_of_strangers_take_no_time_and_change_nothing_else(comment, tmp_path):
-    text = f"{comment}\n1\tBien\t_\t_\t_\t_\t0\troot\t_\tConfidence=nan\n\n"
+    text = f"# {comment}\n1\tBien\t_\t_\t_\t_\t0\troot\t_\tConfidence=nan\n\n"
     (row,) = plain(read_frame(io.StringIO(text)))
     word = {"id": 1, "form": "Bien", "head": 0, "label": "root", "token": "Bien"}
     assert row == dict.fromkeys(row) | {"sentence": 0} | word
-    with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
-        stream.write(text)
-    content = (tmp_path / "out.jsonl").read_text(encoding="utf-8")
-    record = json.loads(content, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    record = written(tmp_path, text)
     assert record["sentence"] == 0 and record["words"] == [word]
 
 
 def test_lines_may_be_as_long_as_the_user_allows(tmp_path):
     text = f"1\t{'a' * 2_000_000}\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    with open_table(str(tmp_path / "out.jsonl"), "jsonl") as stream:
-        stream.write(text)
-    assert len(json.loads((tmp_path / "out.jsonl").read_text())["words"][0]["form"]) == 2_000_000
+    assert len(written(tmp_path, text)["words"][0]["form"]) == 2_000_000
 
 
 def test_errors_name_the_line(tmp_path):

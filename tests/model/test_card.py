@@ -6,17 +6,14 @@ import re
 
 import numpy as np
 import pytest
+from command import SMALL
 from toy import treebank
 
 from nonproj.cli.main import main
 from nonproj.cli.provenance import digest
-from nonproj.cli.treebanks import licence_beside
 from nonproj.evaluation.calibration import Outcomes
 from nonproj.evaluation.card import calibration_of_test, model_card
 from nonproj.model.model import Model
-
-SMALL = [f"--set={name}.bits=16" for name in ("features", "pruner", "labeler")]
-SMALL += [f"--set={name}=1" for name in ("tagger.epochs", "tagger.restarts", "tagger.network_epochs", "network.epochs")]
 
 
 @pytest.fixture(scope="module")
@@ -27,28 +24,24 @@ def folder(tmp_path_factory):
         (folder / f"{name}.conllu").write_text(treebank(count, seed), encoding="utf-8")
     readme = "=== Machine-readable metadata ===\nLicense: CC BY-SA 4.0\n"
     (folder / "README.md").write_text(readme, encoding="utf-8")
-    words = ["train", str(folder / "train.conllu"), "-o", str(folder / "toy.nonproj"), "-qq", *SMALL]
-    words += ["--test", str(folder / "test.conllu"), "--epochs", "2", "--seed", "7", "--held-out", "0.1"]
-    words += ["--set", "treebank.name=Toy | 1"]
+    words = ["train", str(folder / "train.conllu"), "-o", str(folder / "toy.nonproj"), *SMALL, "--seed", "7"]
+    words += ["--test", str(folder / "test.conllu"), "--held-out", "0.1", "--set", "treebank.name=Toy | 1"]
     assert main(words) == 0
     return folder
 
 
 def test_the_model_remembers_its_files_and_its_test(folder, capsys):
     meta = Model.load(folder / "toy.nonproj").meta
-    digests = {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in ("train.conllu", "test.conllu")
-    }
     expected = {"name": "Toy | 1", "licence": "CC BY-SA 4.0", "held_out_sentences": 4}
-    expected |= {"train_file": "train.conllu", "train_sha256": digests["train.conllu"]}
-    expected |= {"test_file": "test.conllu", "test_sha256": digests["test.conllu"]}
+    for part in ("train", "test"):
+        found = hashlib.sha256((folder / f"{part}.conllu").read_bytes()).hexdigest()
+        expected |= {f"{part}_file": f"{part}.conllu", f"{part}_sha256": found}
     assert meta["data"] == expected
     assert main(["evaluate", "-m", str(folder / "toy.nonproj"), str(folder / "test.conllu"), "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
-    assert meta["test"]["uas"] == figures["without_punctuation"]["uas"]
-    assert meta["test"]["las_punctuation"] == figures["with_punctuation"]["las"]
-    assert meta["test"]["certified"] == figures["certificates"]["certified"]
-    assert (meta["test"]["sentences"], meta["test"]["words"]) == (figures["sentences"], figures["words"])
+    expected = {"uas": figures["without_punctuation"]["uas"], "las_punctuation": figures["with_punctuation"]["las"]}
+    expected |= {"certified": figures["certificates"]["certified"]}
+    assert meta["test"].items() >= (expected | {name: figures[name] for name in ("sentences", "words")}).items()
 
 
 def test_the_card_shows_what_the_model_remembers(folder, capsys):
@@ -97,14 +90,5 @@ def test_a_forged_history_is_shown_as_it_is(folder):
     assert "| UAS, without punctuation | all |" in card and "x\\|y" in card and "\n# z" not in card
 
 
-def test_card_and_json_exclude_each_other(folder, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["inspect", "--card", "--json", str(folder / "toy.nonproj")])
-    assert stop.value.code == 2 and "not allowed with" in capsys.readouterr().err
-
-
 def test_what_can_be_read_only_once_has_no_digest(tmp_path):
     assert digest("/dev/stdin") is None and digest(str(tmp_path)) is None
-    assert licence_beside(str(tmp_path / "train.conllu")) is None
-    (tmp_path / "README.md").write_bytes(b"\xff\xfe")
-    assert licence_beside(str(tmp_path / "train.conllu")) is None

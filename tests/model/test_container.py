@@ -103,24 +103,29 @@ def test_a_header_that_is_too_long_is_not_read(tmp_path):
         assert message == f"damaged: a header of {length} bytes; the maximum is 100000000"
 
 
-def test_other_tools_read_models(tmp_path):
+def test_arrays_of_all_dtypes_and_shapes_are_read_as_by_other_tools(tmp_path):
     """The library of safetensors, with all its checks: the same arrays, and the values as text."""
+    shapes = [(), (0,), (3,), (64,), (0, 3), (5, 3), (2, 1, 4)]
+    arrays = {f"{d}{i}": np.full(s, 7, d) for d in container.DTYPES for i, s in enumerate(shapes)}
+    arrays["strided"] = np.arange(24, dtype=np.int32).reshape(4, 6)[::2, ::-1]
+    arrays |= {"fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)), "big": np.arange(5, dtype=">i4")}
+    values = {"words": ["ä", "\\", '"', "\\n", "a\tb"], "x": 0.1}
+    container.write(tmp_path / "m", values, arrays)
+    found = container.read(tmp_path / "m").arrays
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array.astype(array.dtype.newbyteorder("=")), strict=True)
+        assert found[name].flags.c_contiguous and found[name].dtype.isnative
     library = pytest.importorskip("safetensors.numpy")
     from safetensors import safe_open
 
-    shapes = [(), (0,), (3,), (64,), (0, 3), (5, 3), (2, 1, 4)]
-    arrays = {f"{d}{i}": np.full(s, 7, d) for d in container.DTYPES for i, s in enumerate(shapes)}
-    values = {"words": ["ä", "\\", '"', "\\n", "a\tb"], "x": 0.1}
-    container.write(tmp_path / "m", values, arrays)
-    found = library.load_file(tmp_path / "m")
-    assert found.keys() == arrays.keys()
-    for name, array in arrays.items():
-        assert found[name].dtype == array.dtype
-        np.testing.assert_array_equal(found[name], array)
+    theirs = library.load_file(tmp_path / "m")
+    assert theirs.keys() == found.keys()
+    for name, array in theirs.items():
+        np.testing.assert_array_equal(found[name], array, strict=True)
     with safe_open(tmp_path / "m", "numpy") as stream:
-        metadata = stream.metadata()
-    assert {name: json.loads(metadata[name]) for name in values} == values
-    library.save_file(arrays, tmp_path / "other")
+        assert {name: json.loads(stream.metadata()[name]) for name in values} == values
+    library.save_file(theirs, tmp_path / "other")
     assert refused(container.read, tmp_path / "other") == "not a model of nonproj"
 
 

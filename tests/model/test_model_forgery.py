@@ -8,6 +8,7 @@ import os
 import random
 import time
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -134,9 +135,7 @@ def test_forged_headers(path, change):
         Model.load(path)
     assert time.process_time() - began < 2.0
     message = str(caught.value)
-    assert message.startswith(f"{path}: ")
-    assert message.isprintable()
-    assert len(message) < 2000
+    assert message.startswith(f"{path}: ") and message.isprintable() and len(message) < 2000
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -149,10 +148,7 @@ def test_weights_that_are_not_finite(name, value, model, path):
         Model.load(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "claim"),
-    [("parser", {}), ("pruner", {}), ("labeler", {}), ("pruner", {"done": {}}), ("labeler", {"done": {}})],
-)
+@pytest.mark.parametrize(("name", "claim"), [("parser", {}), *product(("pruner", "labeler"), ({}, {"done": {}}))])
 def test_a_table_that_is_missing(name, claim, model, path):
     """A model that claims to be a checkpoint needs its tables, too."""
     rest = {other: table for other, table in model.weights.items() if other != name}
@@ -175,18 +171,9 @@ def test_a_report_escapes_what_a_model_says(path, capsys):
     rewrite(path, lambda header: header.update(meta=strange))
     assert main(["inspect", str(path)]) == 0
     text = capsys.readouterr().out
-    assert r"a\u2028b" in text
-    assert all(line.isprintable() for line in text.split("\n"))
+    assert r"a\u2028b" in text and all(line.isprintable() for line in text.split("\n"))
     assert main(["inspect", "--json", str(path)]) == 0
     assert json.loads(capsys.readouterr().out)["training"] == strange
-
-
-def test_rewriting_itself_changes_nothing(model, path):
-    rewrite(path, lambda header: None)
-    loaded = Model.load(path)
-    assert (loaded.config, loaded.vocabularies, loaded.labels) == (model.config, model.vocabularies, model.labels)
-    for name, weights in model.weights.items():
-        np.testing.assert_array_equal(loaded.weights[name], weights)
 
 
 def test_random_forgeries_are_rejected_or_harmless_and_small(path):

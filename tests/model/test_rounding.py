@@ -14,9 +14,6 @@ from nonproj.model.rounding import DEAD, STEPS, WORD_STEPS, WORDS, round_table, 
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
-SMALL = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "tagger.bits": 16, "training.epochs": 3}
-SMALL |= {"network.epochs": 2, "tagger.network_epochs": 1, "tagger.epochs": 2}
-
 
 @pytest.fixture(scope="module")
 def model(model_of):
@@ -64,8 +61,8 @@ def test_types_shapes_and_all_else_remain(model):
 
 @pytest.mark.parametrize("context", [0, 4])
 def test_rows_of_words_are_rounded_by_their_use(context):
-    small = SMALL | {"network.size": 8, "network.context": context, "tagger.epochs": 0, "training.epochs": 1}
-    model = train(toy.sentences(30), Config().with_overrides(small))
+    small = {"network.size": 8, "network.context": context, "network.epochs": 2, "training.epochs": 1}
+    model = train(toy.sentences(30), Config().with_overrides(toy.FROM_GOLD_TAGS | small))
     table, step = model.weights[WORDS], WORD_STEPS[1 if context else 0]
     assert table.any() and table.shape[1] == (context or 16)
     expected = np.reshape(definition(table.ravel().astype(float).tolist(), step), table.shape)

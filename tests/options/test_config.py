@@ -1,6 +1,7 @@
 """Options: accepted values, rejected values and the error messages."""
 
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -15,12 +16,15 @@ from nonproj.options.sections import DecodingConfig, TrainingConfig
 from nonproj.scoring.templates import attributes_of, load_templates, part_templates, template_files
 
 
-def message(values) -> str:
+def error_of(function, *arguments, **options) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        Config.from_dict(values)
-    text = str(caught.value)
-    assert "\n" not in text
-    return text
+        function(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def message(values) -> str:
+    return str(error_of(Config.from_dict, values))
 
 
 def nested(key: str, value) -> dict:
@@ -30,15 +34,12 @@ def nested(key: str, value) -> dict:
 
 
 def look_up(config: Config, key: str):
-    for part in key.split("."):
-        config = getattr(config, part)
-    return config
+    return functools.reduce(getattr, key.split("."), config)
 
 
 def test_defaults_are_allowed_and_survive_json():
     config = Config()
-    plain = config.as_dict()
-    assert Config.from_dict(json.loads(json.dumps(plain))) == config
+    assert Config.from_dict(json.loads(json.dumps(config.as_dict()))) == config
     for key, option in options():
         assert look_up(config, key) == option.check(key, option.default)
         assert option.check(key, option.default) == (option.default if key != "parts" else config.parts)
@@ -47,17 +48,15 @@ def test_defaults_are_allowed_and_survive_json():
 
 def test_every_option_survives_the_command_line_and_a_file(tmp_path):
     """Each option set to a value that is not its default, as text, in YAML and as a value."""
-    other = {str: "some.conll", bool: None, float: 0.375, int: 17}
+    other = {str: "some.conll", float: 0.375, int: 17}
     for key, option in options():
         value = next((c for c in option.choices if c not in (option.default, None)), None)
         if value is None:
-            kind = option.kinds[0]
-            value = (not option.default) if kind is bool else other[kind]
+            value = other.get(option.kinds[0], not option.default)
         assert value != option.default, key
-        text = {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+        text = str(value).lower() if isinstance(value, bool) else str(value)
         expected = Config.from_dict(nested(key, value))
-        assert look_up(expected, key) == option.check(key, value)
-        assert expected != Config()
+        assert look_up(expected, key) == option.check(key, value) and expected != Config()
         assert Config().with_overrides({key: text}, text=True) == expected == Config().with_overrides({key: value})
         path = tmp_path / "a.yaml"
         path.write_text("\n".join("  " * i + part + ":" for i, part in enumerate(key.split("."))) + f" {text}\n")
@@ -85,9 +84,8 @@ def test_unknown_options_suggest_the_closest():
         ("part", "parts?"),
         ("step", "decoding.step?"),
     ):
-        with pytest.raises(ConfigError) as error:
-            Config().with_overrides({key: "5"}, text=True)
-        assert error.value.message.startswith(f"unknown option; did you mean {suggestion}")
+        error = error_of(Config().with_overrides, {key: "5"}, text=True)
+        assert error.message.startswith(f"unknown option; did you mean {suggestion}")
 
 
 @pytest.mark.parametrize(
@@ -113,23 +111,16 @@ def test_invalid_values(key, values, expected):
     for value in values:
         text = message(nested(key, value))
         assert text.startswith(f"{key}: ") and text.endswith(f" is invalid, {expected} expected")
-        with pytest.raises(ConfigError, match=f"^{re.escape(text)}$"):
-            Config().with_overrides({key: value})
-
-
-def test_values_that_are_not_sections():
-    assert message({"training": 3}) == "training: 3 is invalid, a mapping from options to values expected"
-    assert "a list is invalid" in message([])
-    assert Config.from_dict({"training": None}) == Config()
-    with pytest.raises(ConfigError, match="training: "):
-        Config(training={"epochs": 3})
+        assert str(error_of(Config().with_overrides, {key: value})) == text
 
 
 def test_values_are_validated_however_they_are_set():
-    with pytest.raises(ConfigError, match="training.epochs: 0 is invalid"):
-        TrainingConfig(epochs=0)
-    with pytest.raises(ConfigError, match="decoding.threshold: "):
-        dataclasses.replace(DecodingConfig(), threshold=2)
+    assert message({"training": 3}) == "training: 3 is invalid, a mapping from options to values expected"
+    assert "a list is invalid" in message([])
+    assert Config.from_dict({"training": None}) == Config()
+    assert error_of(Config, training={"epochs": 3}).key == "training"
+    assert str(error_of(TrainingConfig, epochs=0)).startswith("training.epochs: 0 is invalid")
+    assert error_of(dataclasses.replace, DecodingConfig(), threshold=2).key == "decoding.threshold"
     with pytest.raises(dataclasses.FrozenInstanceError):
         Config().seed = 3
 
@@ -140,35 +131,20 @@ def test_scalars_of_numpy_are_those_of_python():
     plain = [getattr(found, name) for name in given]
     assert list(zip(map(type, plain), plain, strict=True)) == [(int, 3), (float, 0.25), (float, 1.0), (bool, False)]
     for wrong in (np.float64(2.0), np.bool_(True), np.int64(0), np.array([3])):
-        with pytest.raises(ConfigError, match="^decoding.nbest: .* is invalid, an integer from 1 to 10000 expected"):
-            Config().with_overrides({"decoding.nbest": wrong})
-
-
-def test_yaml_spellings_of_floats(tmp_path):
-    """YAML 1.1 reads 1e-4 as a string and 1 as an integer; both are numbers here."""
-    path = tmp_path / "a.yaml"
-    path.write_text("pruner: {threshold: 1e-3}\ndecoding: {threshold: 1}\ntreebank: {held_out: dev.conll}\n")
-    config = Config.load(path)
-    assert config.pruner.threshold == 1e-3
-    assert type(config.decoding.threshold) is float
-    assert config.treebank.held_out == "dev.conll"
+        error = error_of(Config().with_overrides, {"decoding.nbest": wrong})
+        assert re.match("decoding.nbest: .* is invalid, an integer from 1 to 10000 expected", str(error))
 
 
 def test_overrides_from_text():
-    texts = {"seed": "5", "training.margin": "2", "decoding.single_root": "false"}
-    config = Config().with_overrides(texts, text=True)
-    assert (config.seed, config.training.margin, config.decoding.single_root) == (5, 2.0, False)
     for path in ("2024", "a: b.conll", "x #1.conll", "[a].conll", "true"):  # a path is itself
         assert Config().with_overrides({"treebank.train": path}, text=True).treebank.train == path
-    named = config.with_overrides({"treebank.train": "a"})
-    assert named.with_overrides({"treebank.train": "null"}, text=True) == config
+    named = Config().with_overrides({"treebank.train": "a"})
+    assert named.with_overrides({"treebank.train": "null"}, text=True) == Config()
     assert Config().with_overrides({"treebank.held_out": "1e-1"}, text=True).treebank.held_out == 0.1
     wrong = {"training.epochs": "!!bool x", "pruner.epochs": "!!int ''", "network.epochs": "9" * 5000, "seed": "["}
     wrong |= {"tagger.epochs": "1:2", "labeler.epochs": "1.5", "seed ": "1", "training": "3", "parts": "{}"}
     for key, text in wrong.items():
-        with pytest.raises(ConfigError) as caught:
-            Config().with_overrides({key: text}, text=True)
-        assert caught.value.key == key
+        assert error_of(Config().with_overrides, {key: text}, text=True).key == key
 
 
 def test_configuration_files(tmp_path):
@@ -176,17 +152,13 @@ def test_configuration_files(tmp_path):
 
     def failure(content: bytes) -> ConfigError:
         path.write_bytes(content)
-        with pytest.raises(ConfigError) as caught:
-            Config.load(path)
-        assert "\n" not in str(caught.value)
-        return caught.value
+        return error_of(Config.load, path)
 
     path.write_bytes(b"")
     assert Config.load(path) == Config()
-    path.write_bytes(b"\xef\xbb\xbfseed: 3\n")
-    assert Config.load(path) == Config(seed=3)
-    assert failure(b"seed: -1").key == "seed"
-    assert str(path) in failure(b"seed: -1").message
+    path.write_bytes(b"\xef\xbb\xbfseed: 3\npruner: {threshold: 1e-3}\ndecoding: {threshold: 1}\n")
+    config = Config.load(path)  # YAML 1.1 reads 1e-3 as a string and 1 as an integer; both are numbers here
+    assert (config.seed, config.pruner.threshold) == (3, 1e-3) and type(config.decoding.threshold) is float
     assert failure(b"[1, 2]").key == str(path)
     for content, problem in (
         (b"seed: 1\nmodel: arc\nseed: 2\n", ":3: invalid YAML: duplicate key seed"),
@@ -196,7 +168,7 @@ def test_configuration_files(tmp_path):
         (b"seed: 1\n---\nseed: 2\n", ":2: invalid YAML: but found another document"),
         (b"seed: 1\n\nparts: \x07\n", ":3: invalid YAML: forbidden character '\\x07'"),
         (b"seed: \xff\n", ": is not UTF-8"),
-        (b"\n" + b"[" * 5000, ":2: invalid YAML: too many nested lists or mappings"),
+        (b"\n" + b"[" * 1000, ":2: invalid YAML: too many nested lists or mappings"),
         (b"seed: 1\nparts: " + b"9" * 5000, ":2: invalid YAML: an integer of 5000 digits"),
         (b"a: &x [1]\nb: [*x, *x]\n", ":2: invalid YAML: aliases are not allowed, such as *x"),
         (b"a: &x {b: 1}\nc: {<<: *x}\n", ":2: invalid YAML: aliases are not allowed, such as *x"),
@@ -207,15 +179,13 @@ def test_configuration_files(tmp_path):
             for rest in (b" x", b" ''", b" []")
         ),
     ):
-        error = failure(content)
-        assert str(error).startswith(f"{path}{problem}")
+        assert str(failure(content)).startswith(f"{path}{problem}")
     for text in ("2024-13-45", "1:30", "190:20:30.15", "0b_", "._", "<<", "="):
         expected = f"seed: {text} is invalid, an integer of at least 0 expected (in {path})"
         assert str(failure(f"seed: {text}".encode())) == expected
     for name in (tmp_path, tmp_path / "none.yaml"):
-        with pytest.raises(ConfigError, match="cannot be read: ") as caught:
-            load_yaml(name)
-        assert caught.value.key == str(name)
+        error = error_of(load_yaml, name)
+        assert error.key == str(name) and error.message.startswith("cannot be read: ")
 
 
 # Templates
@@ -231,15 +201,13 @@ def folder(tmp_path):
 
 def test_built_in_templates():
     files = load_templates()
-    assert list(files) == list(template_files("grandparent"))
-    attributes = attributes_of(files)
-    for name, spec in files.items():
-        table = part_templates(spec, attributes)
-        assert spec["part"] == template_files("grandparent")[name]
-        assert len(table.salt) == len(set(spec["templates"])) > 10
+    assert {name: spec["part"] for name, spec in files.items()} == template_files("grandparent")
+    for spec in files.values():
+        assert len(part_templates(spec, attributes_of(files)).salt) == len(set(spec["templates"])) > 10
 
 
 def test_templates_of_a_folder(folder):
+    assert str(error_of(load_templates, folder / "none")).startswith("features.folder: there is no folder")
     files = load_templates(str(folder))
     assert files["pruner"] == {"part": "arc", "codes": ["direction"], "templates": ["h.pos m.pos"]}
     assert attributes_of(files) == ["pos"]
@@ -268,12 +236,5 @@ def test_broken_templates_name_the_file(folder, content, problem):
         path.unlink()
     else:
         path.write_text(content)
-    with pytest.raises(ConfigError) as caught:
-        load_templates(folder)
-    assert caught.value.key.removesuffix(":1") == str(path)
-    assert problem in caught.value.message
-
-
-def test_missing_folder_of_templates(tmp_path):
-    with pytest.raises(ConfigError, match="features.folder: there is no folder"):
-        load_templates(tmp_path / "none")
+    error = error_of(load_templates, folder)
+    assert error.key.removesuffix(":1") == str(path) and problem in error.message

@@ -53,9 +53,10 @@ for words in json.loads(sys.argv[1]):
 print(json.dumps(sorted(seen)), file=sys.__stderr__)
 """
 
-FEW = ("tagger.epochs", "tagger.restarts", "tagger.network_epochs", "network.epochs", "labeler.epochs")
+FEW = ("tagger.epochs", "tagger.restarts", "tagger.network_epochs", "network.epochs", "labeler.epochs", "pruner.epochs")
+LITTLE = [f"--set={name}=1" for name in FEW] + [f"--set={name}.bits=14" for name in ("features", "pruner", "labeler")]
 COMMANDS = [
-    ["train", "a.conllu", "-o", "m", "--epochs=1", "--parts=arc", "-qq", *(f"--set={name}=1" for name in FEW)],
+    ["train", "a.conllu", "-o", "m", "--epochs=1", "--parts=arc", "-qq", "--set=pruner.folds=0", *LITTLE],
     ["inspect", "m"],
     ["parse", "m", "--text", "text.txt", "-o", "out.parquet"],
     ["parse", "m", "a.conllu", "-j", "2", "-o", "out.conllu"],

@@ -20,12 +20,11 @@ OURS = {path: text for path, text in FILES.items() if path.is_relative_to(ROOT /
 def starts(tree: ast.AST) -> list[tuple[int, ast.expr | None]]:
     """Return where a list of words has an interpreter: the line, and the word behind it, if any."""
     found = []
-    for node in ast.walk(tree):
-        words = getattr(node, "elts" if isinstance(node, (ast.List, ast.Tuple)) else "args", [])
-        for word, behind in zip(words, [*words, None][1:], strict=True) if isinstance(words, list) else ():
-            if not isinstance(word, (ast.Name, ast.Attribute, ast.BinOp)):
-                continue
-            name, listed = ast.unparse(word), isinstance(node, (ast.List, ast.Tuple))
+    for node in (each for each in ast.walk(tree) if isinstance(each, (ast.List, ast.Tuple, ast.Call))):
+        listed = not isinstance(node, ast.Call)
+        words = node.elts if listed else node.args
+        for word, behind in zip(words, [*words, None][1:], strict=True):
+            name = ast.unparse(word) if isinstance(word, (ast.Name, ast.Attribute, ast.BinOp)) else ""
             named = name == "sys.executable" or name.rpartition(".")[2] in ("python", "interpreter")
             if named and (listed or isinstance(behind, ast.Constant)):
                 found.append((word.lineno, behind))
@@ -49,8 +48,7 @@ def test_every_python_is_started_without_the_current_folder():
     found = {}
     for path, text in FILES.items():
         if re.search(r"sys\.executable|python\b|interpreter\b", text):
-            tree = ast.parse(text)
-            for part in (tree, *programs_in(tree)):
+            for part in (tree := ast.parse(text), *programs_in(tree)):
                 found |= {f"{path.relative_to(ROOT)}:{line}": is_safe(behind) for line, behind in starts(part)}
     assert len(found) > 10
     assert not [place for place, safe in found.items() if not safe], "write -P behind the interpreter"
@@ -76,7 +74,6 @@ def test_files_beside_the_data_are_not_imported(name, inside, tmp_path, monkeypa
 
 
 def test_every_helper_is_tried():
-    """Return the lanes that start a Python, by the modules that they import."""
     users = {path.stem for path, text in OURS.items() if ", environment, python" in text}
     assert users == set(planted.STARTS)
 

@@ -1,11 +1,9 @@
-"""Treebanks of Universal Dependencies by the name of a language, as from their server; and many treebanks in one."""
+"""Treebanks of Universal Dependencies by the name of a language, as from their host; and many treebanks in one."""
 
-import functools
-import http.server
+import itertools
 import pathlib
 import subprocess
 import sys
-import threading
 
 import pytest
 from scripts import SCRIPTS, archive_of, imported
@@ -27,16 +25,9 @@ def scripts():
 
 @pytest.fixture
 def host(scripts, tmp_path, monkeypatch):
-    """A folder whose files a server provides, in place of the host of the repositories."""
-    folder = tmp_path / "host"
-    folder.mkdir()
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
-    monkeypatch.setattr(http.server.SimpleHTTPRequestHandler, "log_message", lambda *_: None)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        monkeypatch.setattr(scripts[1], "HOST", f"http://127.0.0.1:{server.server_port}")
-        yield folder
-        server.shutdown()
+    """A folder in place of the host of the repositories."""
+    monkeypatch.setattr(scripts[1], "HOST", (tmp_path / "host").as_uri())
+    return tmp_path / "host"
 
 
 def repository(name, **parts):
@@ -54,28 +45,20 @@ def archive(folder, name, **parts):
     return archive_of(folder / name / "archive/refs/tags/r2.12.tar.gz", f"{name}-r2.12", files)
 
 
-@pytest.mark.parametrize(
-    ("name", "taken"),
-    [
-        ("German", "UD_German-GSD"),
-        ("de", "UD_German-GSD"),
-        ("german-hdt", "UD_German-HDT"),
-        ("old church slavonic", "UD_Old_Church_Slavonic-PROIEL"),
-        ("Old_East_Slavic", "UD_Old_East_Slavic-TOROT"),
-        ("sme", "UD_North_Sami-Giella"),
-        ("UD_Xibe-XDT", "UD_Xibe-XDT"),
-    ],
-)
+TAKEN = {"German": "German-GSD", "de": "German-GSD", "german-hdt": "German-HDT", "sme": "North_Sami-Giella"}
+TAKEN |= {"old church slavonic": "Old_Church_Slavonic-PROIEL", "Old_East_Slavic": "Old_East_Slavic-TOROT"}
+
+
+@pytest.mark.parametrize(("name", "taken"), [*TAKEN.items(), ("UD_Xibe-XDT", "Xibe-XDT")])
 def test_a_name_stands_for_a_treebank(scripts, name, taken):
-    assert scripts[1].choice_of(name).taken == taken
+    assert scripts[1].choice_of(name).taken == f"UD_{taken}"
 
 
 def test_no_two_names_are_the_same(scripts):
     rows = scripts[1].languages()
-    codes = [code for code, _ in rows.values()]
-    every = [each for _, repositories in rows.values() for each in repositories]
+    codes, repositories = zip(*rows.values(), strict=True)
+    every = list(itertools.chain(*repositories))
     assert len(set(codes)) == len(codes) > 70 and len(set(every)) == len(every) > 130
-    assert {"de", "fr", "es", "zh", "ar", "ru", "cs", "en"} <= set(codes)
     assert not set(codes) & {name.lower() for name in rows} and scripts[1].table().count("\n") == len(rows)
 
 
@@ -127,7 +110,8 @@ def test_what_cannot_be_trained_on_is_refused(scripts, host, tmp_path):
 def test_without_a_network_there_is_advice(scripts, host, tmp_path, monkeypatch):
     with pytest.raises(scripts[2]) as caught:
         scripts[0].fetch("german", tmp_path)
-    assert "(File not found); without a network, name a folder that contains UD_German-GSD (" in str(caught.value)
+    assert "cannot be downloaded (" in str(caught.value)
+    assert "); without a network, name a folder that contains UD_German-GSD (" in str(caught.value)
     files = repository("UD_German-GSD", train="1\ta\n\n", test="1\tc\n\n")
     source = archive_of(tmp_path / "there.tar.gz", "x", files)
     paths = scripts[0].fetch("german", tmp_path / "out", (), source)
@@ -158,8 +142,7 @@ def treebank(folder, name, code, **parts):
     """Write a treebank of sentences that each have a word of their own."""
     (folder / name).mkdir()
     for part, words in parts.items():
-        text = "".join(SENTENCE.format(word) for word in words)
-        (folder / name / f"{code}-ud-{part}.conllu").write_text(text)
+        (folder / name / f"{code}-ud-{part}.conllu").write_text("".join(map(SENTENCE.format, words)))
 
 
 @pytest.fixture
@@ -205,7 +188,7 @@ def test_small_treebanks_count_twice_and_keep_sentences_for_confidence(joined):
     train, _, _ = joined("UD_Xibe-XDT")
     first = sorted(sentence.forms[0] for sentence in train)
     seen = {f"a{i}" for i, out in enumerate(held_out(40, 0.1)) if not out}
-    assert set(first) == seen and len(first) == 2 * len(seen) < 80
+    assert first == sorted([*seen, *seen]) and len(seen) < 40
 
 
 def test_a_missing_treebank_is_named(scripts, folder, capsys):

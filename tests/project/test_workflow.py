@@ -1,6 +1,5 @@
 """The workflows, which run elsewhere: the files they name exist, and they are complete."""
 
-import importlib.util
 import itertools
 import re
 import shutil
@@ -9,14 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scripts import program
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-SPEC = importlib.util.spec_from_file_location("check_release", ROOT / "packaging" / "check_release.py")
-check = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(check)
-
+check = program(ROOT / "packaging" / "check_release.py")
 FOLDER = ROOT / ".github" / "workflows"
 WORKFLOW, RELEASE = (yaml.safe_load((FOLDER / f"{name}.yml").read_text(encoding="utf-8")) for name in ("ci", "release"))
 JOBS, PUBLISHING = WORKFLOW["jobs"], RELEASE["jobs"]
@@ -25,6 +20,11 @@ RUNS = [(name, step["run"]) for name, step in STEPS if "run" in step]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 TARGETS = sorted(path.relative_to(ROOT) for path in ROOT.glob("*/targets.mk"))
 MAKEFILE = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", *TARGETS))
+
+
+def numbers(version: str) -> list[int]:
+    """Return the numbers of a version."""
+    return [int(each) for each in version.split(".")]
 
 
 def requirements(extra: str):
@@ -48,7 +48,7 @@ def test_every_command_is_a_target_of_make(job, command):
 
 def test_the_lowest_supported_version_of_python_is_tested():
     lowest, matrix = PROJECT["requires-python"].removeprefix(">="), JOBS["test"]["strategy"]["matrix"]
-    assert min(matrix["python"], key=lambda version: [int(n) for n in version.split(".")]) == lowest
+    assert min(matrix["python"], key=numbers) == lowest
     assert all((ROOT / each["constraints"]).is_file() for each in matrix["include"] if each["python"] == lowest)
 
 
@@ -83,7 +83,7 @@ def test_no_version_with_a_known_vulnerability_is_allowed():
             name, _, lowest = re.sub(r"\[.*?\]", "", each).partition(">=")
             if name in FIXED:
                 checked.add(name)
-                assert [int(n) for n in lowest.split(".")] >= [int(n) for n in FIXED[name].split(".")], each
+                assert numbers(lowest) >= numbers(FIXED[name]), each
     assert checked == set(FIXED)
 
 
@@ -102,13 +102,10 @@ def test_actions_are_pinned_to_commits():
 # -- the release -------------------------------------------------------------------------------------------------------
 
 
-def test_only_a_tag_starts_a_release():
+def test_only_the_job_that_publishes_may_ask_for_a_token_and_it_runs_no_code_of_ours():
+    """Trusted publishing: no secret is named anywhere, and what builds the packages has no rights; a tag starts it."""
     assert RELEASE[True] == {"push": {"tags": ["v*"]}}  # YAML 1.1 reads the key `on` as true
     assert RELEASE["concurrency"]["cancel-in-progress"] is False
-
-
-def test_only_the_job_that_publishes_may_ask_for_a_token_and_it_runs_no_code_of_ours():
-    """Trusted publishing: no secret is named anywhere, and what builds the packages has no rights."""
     assert RELEASE["permissions"] == {"contents": "read"}
     for name, job in PUBLISHING.items():
         assert job.get("permissions") == ({"id-token": "write"} if name == "publish" else None)
@@ -117,9 +114,8 @@ def test_only_the_job_that_publishes_may_ask_for_a_token_and_it_runs_no_code_of_
     assert not [step for step in PUBLISHING["publish"]["steps"] if "run" in step]
     text = (FOLDER / "release.yml").read_text(encoding="utf-8")
     assert "secrets." not in text and "password" not in re.sub("#.*", "", text)
-    steps = [step for job in PUBLISHING.values() for step in job["steps"]]
-    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout")]
-    assert checkouts and all(step["with"] == {"persist-credentials": False} for step in checkouts)
+    steps = [step for job in PUBLISHING.values() for step in job["steps"] if "checkout" in step.get("uses", "")]
+    assert steps and all(step["with"] == {"persist-credentials": False} for step in steps)
 
 
 def test_everything_that_is_published_was_built_and_checked_before():
@@ -144,15 +140,12 @@ def copied(folder: Path) -> Path:
 
 
 def test_a_release_says_its_version_everywhere_and_has_a_date(tmp_path):
-    version = PROJECT["version"]
+    version, dated = PROJECT["version"], "': a date as in 2026-01-31 expected"
     assert check.problems(f"v{version}", copied(tmp_path)) == []
     assert check.problems("v9.9.9", tmp_path) == [f"the tag is v9.9.9; pyproject.toml: v{version}"]
-    for name in (*check.SAYS_VERSION, *check.OTHERS):
+    changes = [(name, version, "0.9.9", "") for name in (*check.SAYS_VERSION, *check.OTHERS)]
+    for name, old, new, end in (*changes, ("CHANGELOG.md", "2026-01-31", "not released yet", dated)):
         path = copied(tmp_path) / name
-        path.write_text(path.read_text().replace(version, "0.9.9", 1), encoding="utf-8")
+        path.write_text(path.read_text().replace(old, new, 1), encoding="utf-8")
         (problem,) = check.problems(f"v{version}", tmp_path)
-        assert problem.startswith(f"{name}: ") and "0.9.9" in problem
-    path = copied(tmp_path) / "CHANGELOG.md"
-    path.write_text(path.read_text().replace("2026-01-31", "not released yet", 1), encoding="utf-8")
-    dated = f"CHANGELOG.md: '## {version}, not released yet': a date as in 2026-01-31 expected"
-    assert check.problems(f"v{version}", tmp_path) == [dated]
+        assert problem.startswith(f"{name}: ") and new in problem and problem.endswith(end)
