@@ -35,6 +35,12 @@ SUBSETS = [
 ]
 """The other sets of third order with compiled automata."""
 
+FORMS = [
+    pytest.param(dict.fromkeys(form.split(), True), id=form or "any")
+    for form in ("", "single_root", "projective", "single_root projective")
+]
+"""Restrictions of trees, as options."""
+
 ALL_SETS = ["arc", *HIGHER_ORDER]
 KINDS = ("continuous", "integer")
 

@@ -7,7 +7,7 @@ import pytest
 from instances import seeds
 from naive_dual import choices
 from naive_trees import is_tree, pairs_of
-from problems import KINDS, SECOND_ORDER, draw_problem, trees_over
+from problems import FORMS, KINDS, SECOND_ORDER, draw_problem, trees_over
 
 from nonproj.automata.compiled import compiled_starts
 from nonproj.automata.losses import arc_losses
@@ -43,15 +43,14 @@ def test_losses_equal_enumeration(name, kind):
             having = max((value for each, value in valued[h] if a in each.chosen), default=-np.inf)
             expected = best[h] - having
             if above:
-                expected += best[m] - max(
-                    (value for each, value in valued[m] if each.grandparent == a), default=-np.inf
-                )
+                under = [value for each, value in valued[m] if each.grandparent == a]
+                expected += best[m] - max(under, default=-np.inf)
             assert losses[a] == pytest.approx(expected, abs=1e-9)
             finite += np.isfinite(expected)
     assert finite > 4 * len(chosen)
 
 
-@pytest.mark.parametrize("form", ["any", "single_root", "projective"])
+@pytest.mark.parametrize("form", FORMS[:3])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SECOND_ORDER)
 def test_they_bound_all_trees_with_and_without_each_arc(name, kind, form):
@@ -60,8 +59,7 @@ def test_they_bound_all_trees_with_and_without_each_arc(name, kind, form):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, int(rng.integers(2, 6)), name, kind, pruned=bool(seed % 2))
-        options = DualOptions(single_root=form == "single_root", projective=form == "projective")
-        trees = trees_over(parts.arcs, options.single_root, options.projective)
+        options, trees = DualOptions(**form), trees_over(parts.arcs, **form)
         if not trees:
             continue
         problem = problem_of(parts, scores, options)

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 from instances import seeds
 from naive_trees import part_numbers
-from problems import ALL_SETS, HIGHER_ORDER, KINDS, all_values, check_ranked, draw_costs, draw_problem, trees_over
+from problems import (
+    ALL_SETS,
+    FORMS,
+    HIGHER_ORDER,
+    KINDS,
+    SUBSETS,
+    all_values,
+    check_ranked,
+    draw_costs,
+    draw_problem,
+    trees_over,
+)
 
 from nonproj.dual.decoding import k_best
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, POLYAK, SEARCH, UNLIMITED, DualOptions, SearchOptions
@@ -21,7 +32,7 @@ def exact_score(parts, scores, tree):
 
 @pytest.mark.parametrize("costly", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["any", "single_root", "projective", "single_root projective"])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ALL_SETS)
 def test_equals_enumeration(name, form, kind, costly):
     """With costs of crossed arcs or none, with few iterations in each node or many, pruned or not."""
@@ -30,14 +41,9 @@ def test_equals_enumeration(name, form, kind, costly):
         rng = np.random.default_rng(seed)
         parts, scores = draw_problem(rng, int(rng.integers(1, 6)), name, kind, pruned=bool(seed % 2))
         costs = draw_costs(rng, kind, len(parts.arcs.head)) if costly else None
-        options = DualOptions(
-            max_iterations=int(rng.choice([1, 10, 250])),
-            single_root="single_root" in form,
-            projective="projective" in form,
-            rule=APPENDIX_A if seed % 3 == 0 else POLYAK,
-        )
+        options = DualOptions(int(rng.choice([1, 10, 250])), rule=APPENDIX_A if seed % 3 == 0 else POLYAK, **form)
         search = SearchOptions(node_iterations=int(rng.choice([1, 3, 30])))  # few narrow a set to one tree
-        trees = trees_over(parts.arcs, options.single_root, options.projective)
+        trees = trees_over(parts.arcs, **form)
         k = int(rng.choice([1, 2, 5, 12, 10_000 if len(trees) < 60 else 30]))
         if not trees:
             with pytest.raises(ValueError, match="no tree|no projective tree"):
@@ -49,6 +55,17 @@ def test_equals_enumeration(name, form, kind, costly):
         searched += found[0].nodes > 0
     assert tried >= 0.65 * len(chosen)
     assert searched >= (0 if name == "arc" else tried / 4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cost", [0.0, 0.5])
+@pytest.mark.parametrize("name", [*SUBSETS, pytest.param(("arc", "trisibling"), id="by tables")])
+def test_other_sets_equal_enumeration(name, cost, kind):
+    for seed in seeds(15):
+        parts, scores = draw_problem(np.random.default_rng(seed), 4, name, kind, pruned=bool(seed % 2))
+        costs = np.full(len(parts.arcs.head), cost)
+        values = all_values(parts, scores, costs, trees_over(parts.arcs))
+        check_ranked(k_best(parts, scores, 6, costs=costs), values, 6)
 
 
 @pytest.mark.parametrize("costly", [False, True])
