@@ -86,6 +86,15 @@ def best_score(parts, scores, trees):
     return max(map(naive_trees.tree_scorer(parts, scores), trees))
 
 
+UNIT = 2.0**90
+
+
+def exact_values(parts, scores, trees):
+    """The scores of trees as integers, in units of 2**-90, without rounding."""
+    find, values = naive_trees.tree_numbers(parts), [int(score * UNIT) for score in scores.tolist()]
+    return [sum(values[p] for listed in find(tree).values() for p in listed) for tree in trees]
+
+
 def draw_costs(rng, kind, size):
     """Random costs, of which many are zero, small or large beside scores; integers tie."""
     costs = rng.integers(0, 4, size).astype(float) if kind == "integer" else np.abs(rng.standard_normal(size))
