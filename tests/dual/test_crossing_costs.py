@@ -12,9 +12,7 @@ from problems import (
     HIGHER_ORDER,
     KINDS,
     SUBSETS,
-    all_values,
     by_arc,
-    check_ranked,
     draw_arcs_of_words,
     draw_costs,
     draw_problem,
@@ -23,7 +21,6 @@ from problems import (
 )
 
 from nonproj import decode_scores
-from nonproj.dual import search as search_module
 from nonproj.dual.check_proofs import check_line
 from nonproj.dual.crossing import CrossingCosts
 from nonproj.dual.decoding import branch_and_bound, k_best
@@ -32,19 +29,6 @@ from nonproj.dual.proofs import as_line, search_with_proof
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import part_space
 from nonproj.trees.projective import is_projective
-
-
-@pytest.mark.parametrize("projective", [False, True])
-def test_a_full_heap_changes_nothing(projective, monkeypatch):
-    """With a stack instead of a heap of open nodes the same trees are found; among projective ones no cost counts."""
-    monkeypatch.setattr(search_module, "OPEN_BYTES", 1)
-    for seed in seeds(40):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 4, "grandparent", "continuous", pruned=False)
-        costs = draw_costs(rng, "continuous", len(parts.arcs.head))
-        values = all_values(parts, scores, costs, trees_over(parts.arcs, False, projective))
-        found = k_best(parts, scores, 4, DualOptions(projective=projective, max_iterations=2), SEARCH, costs)
-        check_ranked(found, values, 4)
 
 
 def draw_few_arcs(rng, n):

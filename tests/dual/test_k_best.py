@@ -18,17 +18,19 @@ from problems import (
     trees_over,
 )
 
+from nonproj.dual import search as search_module
 from nonproj.dual.decoding import k_best
 from nonproj.dual.options import APPENDIX_A, DEFAULTS, POLYAK, SEARCH, UNLIMITED, DualOptions, SearchOptions
 from nonproj.dual.problem import problem_of
+from nonproj.dual.search import OPEN_BYTES
 
 
 @pytest.mark.parametrize("costly", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ALL_SETS)
-def test_equals_enumeration(name, form, kind, costly):
-    """With costs of crossed arcs or none, with few iterations in each node or many, pruned or not."""
+def test_equals_enumeration(name, form, kind, costly, monkeypatch):
+    """With costs of crossed arcs or none, few iterations in each node or many, pruned or not, a heap or a stack."""
     tried, searched, chosen = 0, 0, seeds(60 if name != "third" else 25)
     for seed in chosen:
         rng = np.random.default_rng(seed)
@@ -42,6 +44,7 @@ def test_equals_enumeration(name, form, kind, costly):
             with pytest.raises(ValueError, match="no tree|no projective tree"):
                 k_best(parts, scores, k, options, search, costs)
             continue
+        monkeypatch.setattr(search_module, "OPEN_BYTES", OPEN_BYTES if seed % 4 else 1)
         found = k_best(parts, scores, k, options, search, costs)
         check_ranked(found, all_values(parts, scores, costs, trees), k)
         tried += 1

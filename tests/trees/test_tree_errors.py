@@ -15,7 +15,7 @@ from nonproj.trees.sampling import sample_trees
 ARCS, NO_TREE, NAN = full_arc_space(2), np.full((3, 3), -np.inf), np.full((3, 3), np.nan)
 TWO_ROOTS = np.array([[0.0, 0.0, 0.0], [-np.inf] * 3, [-np.inf] * 3])
 SECOND_WITHOUT = np.stack([np.zeros((3, 3)), np.where(np.arange(3) == 1, -np.inf, np.zeros((3, 3)))])
-NUMBERS, ONE_ROOT = "not NaN or plus infinity", "no tree with a single root"
+NUMBERS, ONE_ROOT, MASK = "not NaN or plus infinity", "no tree with a single root", float(np.finfo(np.float32).min)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,7 @@ NUMBERS, ONE_ROOT = "not NaN or plus infinity", "no tree with a single root"
         (partial(prune, single_root=True), (np.exp(TWO_ROOTS) * [[0.0, 1.0, 1.0]],), ONE_ROOT),
         (sample_trees, (np.zeros((4, 4)), -1), "count is -1; 0 or more is expected"),
         (sample_trees, (NO_TREE, 1), "no tree"),
+        (sample_trees, ([[0, 1, MASK], [0, 0, MASK], [0, 1, 0]], 1), "no tree"),
         (sample_trees, (SECOND_WITHOUT, 3), "sentence 1: no tree spans the words"),
         (sample_trees, (np.zeros((3, 3), complex), 3), "scores is complex"),
     ],
