@@ -208,24 +208,6 @@ def log_partition(scores, single_root=False):
     return top + math.log(total), marginals
 
 
-def inverse_marginals(scores, single_root=False):
-    """Return marginals p[h, m] and log Z by the inverse of the Laplacian (Koo et al. 2007), for harmless scores."""
-    weights = np.exp(np.array(scores, float))
-    np.fill_diagonal(weights, 0.0)
-    inner, root = weights[1:, 1:], weights[0, 1:]
-    laplacian = np.diag(inner.sum(axis=0) + (0.0 if single_root else root)) - inner
-    if single_root:
-        laplacian[0] = root
-    inverse = np.linalg.inv(laplacian)
-    p = np.zeros_like(weights)
-    # Derivative of log det: an arc h -> m adds to entry (m, m) and is subtracted from (h, m), unless row 1 is replaced.
-    there = np.ones(len(root))
-    there[0] = 0.0 if single_root else 1.0
-    p[1:, 1:] = inner * (np.diag(inverse) * there - (inverse * there).T)
-    p[0, 1:] = root * (inverse[:, 0] if single_root else np.diag(inverse))
-    return p, np.linalg.slogdet(laplacian)[1]
-
-
 def difference(trees, score, head, word):
     """The score of the best of some trees without an arc, less that of the best with it."""
     without = [score(tree) for tree in trees if tree[word] != head]
