@@ -4,22 +4,20 @@ import itertools
 import random
 
 import pytest
-from judged import cases, naive_punctuation, random_tree, sentence_of
+from judged import cases, evaluated, naive_punctuation, random_tree, sentence_of
 
 from nonproj.evaluation.scores import Evaluation
 from nonproj.evaluation.significance import compare
 
 
 def test_compare_of_equal_and_of_different_outputs():
-    generator = random.Random(9)
-    good, bad, same = Evaluation(), Evaluation(), Evaluation()
-    for _ in range(60):
-        n = 10
-        gold = random_tree(generator, n)
-        sentence = sentence_of(gold, "a" * n, "x" * n)
-        worse = random_tree(generator, n)
-        for evaluation, heads in ((good, gold), (bad, worse), (same, gold)):
-            evaluation.add(sentence, heads[1:], "a" * n)
+    generator, labels = random.Random(9), "a" * 10
+    trees = [(random_tree(generator, 10), random_tree(generator, 10)) for _ in range(60)]
+    sentences = [sentence_of(gold, labels, "x" * 10) for gold, _ in trees]
+    good, bad, same = (
+        evaluated((sentence, both[kind], labels) for sentence, both in zip(sentences, trees, strict=True))
+        for kind in (0, 1, 0)
+    )
     assert compare(good, same)["las"] == {"first": 1.0, "second": 1.0, "difference": 0.0, "p": 1.0}
     assert compare(good, same, labelled=False)["las"] is None
     result = compare(good, bad, resamples=199)
@@ -37,7 +35,7 @@ def naive_p_value(data, other, with_labels, punctuation):
         counted = (row for row in rows if punctuation or not naive_punctuation(row[2][1]))
         return sum(gold == head and (not with_labels or row[7] == label) for gold, head, row, label in counted)
 
-    pairs = [(correct(*one), correct(one[0], *two)) for one, two in zip(data, other, strict=True)]
+    pairs = [(correct(*one), correct(*two)) for one, two in zip(data, other, strict=True)]
     observed = abs(sum(a - b for a, b in pairs))
     totals = [
         abs(sum((b - a) * sign for sign, (a, b) in zip(signs, pairs, strict=True)))
@@ -50,16 +48,12 @@ def naive_p_value(data, other, with_labels, punctuation):
 @pytest.mark.parametrize("seed", range(8))
 def test_compare_equals_the_enumeration_of_all_exchanges(seed, punctuation):
     generator = random.Random(seed)
-    data = cases(seed, count=9, longest=10)
-    other = []
+    data, other = cases(seed, count=9, longest=10), []
     for sentence, heads, _ in data:
         n = len(sentence)
         trees = random_tree(generator, n), heads
-        other.append((trees[generator.random() >= 0.7], generator.choices("abc", k=n)))
-    one, two = Evaluation(), Evaluation()
-    for (sentence, heads, labels), (other_heads, other_labels) in zip(data, other, strict=True):
-        one.add(sentence, heads[1:], labels)
-        two.add(sentence, other_heads[1:], other_labels)
+        other.append((sentence, trees[generator.random() >= 0.7], generator.choices("abc", k=n)))
+    one, two = evaluated(data), evaluated(other)
     result, back = (compare(*pair, punctuation=punctuation) for pair in ((one, two), (two, one)))
     scope = "with_punctuation" if punctuation else "without_punctuation"
     first, second = (each.as_dict()[scope] for each in (one, two))
@@ -84,8 +78,6 @@ def test_compare_of_very_few_sentences(count):
 
 
 def test_compare_rejects_different_sentences():
-    one, other = Evaluation(), Evaluation()
-    one.add(sentence_of([-1, 0], "a", "x"), [0])
-    other.add(sentence_of([-1, 0, 1], "aa", "xx"), [0, 1])
+    one, other = (evaluated(cases(seed)) for seed in (0, 1))
     with pytest.raises(ValueError, match="not of the same gold sentences"):
         compare(one, other)
