@@ -53,9 +53,7 @@ def draw_scores(rng, kind, size):
 def draw_arcs_of_words(rng, n, pruned):
     """A random arc space that contains a tree."""
     mask = rng.random((n + 1, n + 1)) < 0.5 if pruned else np.ones((n + 1, n + 1), bool)
-    order = [0, *(1 + rng.permutation(n)).tolist()]
-    for position in range(1, n + 1):
-        mask[order[rng.integers(position)], order[position]] = True
+    mask[draw_tree(rng, n)[1:], range(1, n + 1)] = True
     return arc_space_from_mask(mask)
 
 
