@@ -182,18 +182,6 @@ def test_lines_and_words_are_those_of_the_input(segmenter):
     assert [sentence.forms for sentence in words] == [["Hunden", "ser.", "Dr.", "Hansen"], ["nej", "."], ["Do", "n't"]]
 
 
-def test_text_without_full_stops_is_cut(segmenter):
-    meta, arrays = segmenter.state()
-    if meta["kind"] == "trained":
-        segmenter = load(Segmenter, (meta | {"threshold": 50}, arrays))  # finds no sentence boundaries itself
-    text = " ".join(f"ord{number}" for number in range(3000))
-    sentences = segmenter.segment(text)
-    assert max(map(len, sentences)) <= 1000 and min(map(len, sentences)) >= 490
-    assert restore(sentences) == text
-    marked = text.replace("ord800 ord801", "ord800. Ord801")
-    assert segmenter.segment(marked)[0].forms[-2:] == ["ord800", "."] or meta["kind"] == "trained"
-
-
 def test_a_token_without_end_is_cut(segmenter):
     for text in ("x" * 5000, "e" + "\u0301" * 5000, "\u1100\u1161" * 3000):
         sentences = segmenter.segment(text)
