@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import open_report, prefer, shown
+from browsing import open_report, prefer, shown, wait
 from judged import random_tree
 from shown import COUNT
 
@@ -21,7 +21,7 @@ pytest.importorskip("selenium")
 
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
 
 
 def texts(element, selector: str) -> list[str]:
@@ -116,7 +116,7 @@ def test_sentences_are_drawn_when_they_come_into_view(page):
     assert len(shown(page)) == COUNT
     assert 2 <= page.execute_script(drawn) < 20
     page.execute_script("document.getElementById('s200').scrollIntoView()")
-    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s200 svg"))
+    wait(page).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s200 svg"))
     assert page.execute_script(drawn) < 60
     top = "return [...document.querySelectorAll('article')].slice(0, 3).map((a) => a.getBoundingClientRect().height)"
     assert all(height > 100 for height in page.execute_script(top))
@@ -192,7 +192,7 @@ def test_what_a_certificate_rests_on(page, report, scheme):
     for n, numbers in ((n, found[n]) for n in chosen):
         page.execute_script("document.getElementById(`s${arguments[0]}`).scrollIntoView()", n + 1)
         select = f"#s{n + 1} .certificate"
-        button = WebDriverWait(page, 10).until(lambda page, select=select: page.find_element(By.CSS_SELECTOR, select))
+        button = wait(page).until(lambda page, select=select: page.find_element(By.CSS_SELECTOR, select))
         facts = page.find_element(By.CSS_SELECTOR, f"{select} + dl")
         arcs = covered(numbers, len(files[n]))
         assert button.text.endswith(f" over {arcs}") and not facts.is_displayed()
@@ -268,7 +268,7 @@ def test_other_pairs_of_trees(page, report):
     files = read(report)
     Select(page.find_element(By.ID, "pair")).select_by_visible_text("other.conllu / gold")
     wrong = [i for i in range(1, len(files[1][0]) + 1) if differences(files[1][0], files[2][0], i)]
-    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
+    wait(page).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
     assert sorted(arc["word"] for arc in page.execute_script(PLACES, 1) if "other" in arc["kinds"]) == wrong
     Select(page.find_element(By.ID, "pair")).select_by_visible_text("parsed.conllu / other.conllu")
     select(page, "differs", "any")

@@ -231,11 +231,6 @@ def test_errors_name_the_line_after_the_sentences_before_it(trained, data, messa
     assert len(found) > 1
 
 
-@pytest.mark.parametrize("data", [b"", b" \n\n\x00", "\ufeff".encode(), gzip.compress(b"", mtime=0)])
-def test_a_text_without_words_has_no_sentences(trained, data):
-    assert outcome(read_text(stream_of(data), trained)) == []
-
-
 @pytest.mark.parametrize("form", FORMATS)
 def test_pieces_have_the_size_that_is_asked_for(form):
     """A piece has many lines: a batch of sentences is faster than single ones."""
@@ -304,11 +299,12 @@ def test_memory_is_bounded(unit, monkeypatch):
     [
         (b"\x1fHej.\n", [["Hej", "."]]),
         (b"\x1f", []),
+        *((data, []) for data in (b"", b" \n\n\x00", "\ufeff".encode(), gzip.compress(b"", mtime=0))),
         (b"\x1fa b", [["a", "b"]]),
         (gzip.compress(b"a b", mtime=0), [["a", "b"]]),
     ],
 )
-def test_a_text_may_begin_with_the_first_byte_of_gzip(trained, data, forms):
+def test_a_text_may_be_empty_or_begin_with_the_first_byte_of_gzip(trained, data, forms):
     """Two bytes tell gzip data, even where a pipe gives the first of them alone."""
     for block in (1, 9999):
         assert [sentence.forms[: len(forms[0])] for sentence in read_text(stream_of(data, block), trained)] == forms
@@ -451,9 +447,6 @@ def test_a_line_break_ends_a_sentence_where_asked(segmenter):
     lines = ["".join(line.split()) for line in TITLE.splitlines()]
     assert all(any(sentence.replace(" ", "") in line for line in lines) for sentence in broken)
     assert sentences_of(Segmenter.unicode(), TITLE, breaks=True) == BROKEN_TITLE
-
-
-def test_breaks_change_neither_the_text_nor_its_paragraphs(segmenter):
     sentences = segmenter.segment(TITLE, TextInput(breaks=True))
     assert restore(sentences) == TITLE
     begins = [sentence.forms[0] for sentence in sentences if "# newpar\n" in sentence.lines]
