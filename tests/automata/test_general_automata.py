@@ -11,7 +11,7 @@ from problems import KINDS, as_functions, decode_tables, draw_automata, tree_pat
 
 from nonproj.automata.general import best_paths, check_automata, restrict_automata
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
-from nonproj.parts.arcs import arc_space, full_arc_space, subset
+from nonproj.parts.arcs import full_arc_space, subset
 from nonproj.parts.automaton import head_automata, moves
 
 # -- Viterbi -----------------------------------------------------------------------------------------------------------
@@ -50,31 +50,17 @@ def test_ties_go_to_skipping_and_to_the_lowest_state():
     assert not paths.z.any() and not paths.state.any() and not paths.first.any()
 
 
-def tabulate_automata(arcs, n_states, g, final):
-    """Head automata from the paper's functions: ``g(h, s, t, m)``, and ``final(q, s)`` of ending in a state."""
-    automata = head_automata(arcs, n_states)
-    states = range(n_states)
-    for q in range(len(arcs.out_start) - 1):
-        take, _ = moves(automata, q)
-        for j, a in enumerate(arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]):
-            m = int(arcs.modifier[a])
-            take[j] = [[g(q // 2, s, t, m) for t in states] for s in states]
-        automata.final[automata.state_start[q] : automata.state_start[q + 1]] = [final(q, s) for s in states]
-    return automata
-
-
 @pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
 @pytest.mark.parametrize("most", [0, 1])
 def test_the_first_trees_may_be_rejected_or_all(most, rule):
     """Every word prefers the root, which may have one modifier, or none, so that no tree is accepted."""
     arcs = full_arc_space(3)
     scores = np.where(arcs.head == 0, 5.0, 0.1 * arcs.head + 0.01 * arcs.modifier)
-    automata = tabulate_automata(
-        arcs,
-        3,
-        lambda h, s, t, m: 0.0 if t == min(s + 1, 2) else -np.inf,  # states count modifiers
-        lambda q, s: -np.inf if q == 1 and s > most else 0.0,
-    )
+    automata = head_automata(arcs, 3)
+    for q in range(8):
+        moves(automata, q)[0][:, [0, 1, 2], [1, 2, 2]] = 0.0  # states count modifiers
+    automata.final[:] = 0.0
+    automata.final[3:6][most + 1 :] = -np.inf
     ours = decode_tables(arcs, automata, scores, DualOptions(rule=rule))
     assert naive_trees.is_tree(ours.tree.tolist())
     if most:
@@ -123,14 +109,6 @@ def test_branch_and_bound_certifies_what_enumeration_finds(forbidden, kind):
 
 
 # -- errors ------------------------------------------------------------------------------------------------
-
-
-def test_tables_list_candidates_outward():
-    arcs = arc_space([0, 0, 2, 2, 0], [1, 2, 1, 3, 3], 3)
-    automata = tabulate_automata(arcs, 2, lambda h, s, t, m: 1000 * h + 100 * m + 10 * s + t, lambda q, s: 10 * q + s)
-    assert moves(automata, 1)[0].tolist() == [[[100 * m, 100 * m + 1], [100 * m + 10, 100 * m + 11]] for m in (1, 2, 3)]
-    assert moves(automata, 4)[0].tolist() == [[[2100, 2101], [2110, 2111]]]
-    assert automata.final.tolist() == [10 * q + s for q in range(8) for s in (0, 1)]
 
 
 def test_errors_name_what_is_wrong():
