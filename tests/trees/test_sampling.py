@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from naive_trees import all_trees, arc_score
+from naive_trees import all_trees, arc_score, log_partition
 from scipy.stats import chisquare
 
 from nonproj.trees import sampling
@@ -14,11 +14,9 @@ from nonproj.trees.sampling import sample_trees
 
 def probabilities(scores, single_root):
     """The probability of every tree, from the definition."""
-    n = len(scores) - 1
-    values = {tuple(tree): arc_score(tree, scores) for tree in all_trees(n, single_root)}
-    values = {tree: math.exp(value) for tree, value in values.items() if value > -math.inf}
-    total = math.fsum(values.values())
-    return {tree: value / total for tree, value in values.items()}
+    total, trees = log_partition(scores, single_root)[0], all_trees(len(scores) - 1, single_root)
+    found = {tuple(tree): math.exp(arc_score(tree, scores) - total) for tree in trees}
+    return {tree: p for tree, p in found.items() if p > 0.0}
 
 
 def draw_scores(seed, n):
