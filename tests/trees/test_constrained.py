@@ -16,7 +16,8 @@ def test_equals_enumeration(n, share, single_root):
     rng, found, none = np.random.default_rng(n), 0, 0
     for _ in range(8):
         scores = 3.0 * rng.standard_normal((n + 1, n + 1))
-        allowed, words = rng.random((n + 1, n + 1)) < rng.choice([0.5, 1.0]), range(1, n + 1)
+        density, words = rng.choice([0.5, 1.0]), range(1, n + 1)
+        allowed = rng.random((n + 1, n + 1)) < density
         for m in words:
             if rng.random() < share:
                 allowed[:, m] = np.arange(n + 1) == rng.choice([h for h in range(n + 1) if h != m])
