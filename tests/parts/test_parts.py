@@ -1,5 +1,7 @@
 """Arcs and parts: the layout against its definition, and trees as lists of parts."""
 
+from math import comb
+
 import naive_trees as naive
 import numpy as np
 import pytest
@@ -56,26 +58,19 @@ def test_parts_are_numbered_by_the_definition(seed, name):
     parts = part_space(arc_space_from_mask(random_mask(np.random.default_rng(seed), 6)), name)
     arcs, number = parts.arcs, len(parts.arcs.head)
     assert parts.range("arc") == slice(0, number)
-    choose = naive.math.comb
+    sides = [[len(naive.candidates(arcs, h, side)) for side in (0, 1)] for h in range(7)]
+    pairs, triples = ([[comb(k + 2, order) for k in both] for both in sides] for order in (2, 3))
+    into = [int((arcs.modifier == h).sum()) for h in range(7)]
+    counts = {"sibling": sum(pairs, []), "trisibling": sum(triples, [])}
+    counts["grandparent"] = [above * sum(both) for above, both in zip(into, sides, strict=True)]
+    counts["grandsibling"] = [above * sum(both) for above, both in zip(into, pairs, strict=True)]
     for part_type in ("sibling", "grandparent", "grandsibling", "trisibling"):
-        if part_type not in parts.names:
-            assert len(parts.start(part_type)) == 0
-            assert parts.range(part_type) == slice(0, 0)
-            continue
-        first, start = number, parts.start(part_type)
-        assert start.dtype == np.int64
-        for h in range(7):
-            sizes = [len(naive.candidates(arcs, h, side)) for side in (0, 1)]
-            if part_type in ("sibling", "trisibling"):
-                for side, k in enumerate(sizes):
-                    assert start[2 * h + side] == number
-                    number += choose(k + 2, 2 if part_type == "sibling" else 3)
-            else:
-                assert start[h] == number
-                each = sum(sizes) if part_type == "grandparent" else sum(choose(k + 2, 2) for k in sizes)
-                number += sum(1 for m in arcs.modifier if m == h) * each
-        assert start[-1] == number
-        assert parts.range(part_type) == slice(first, number)
+        start, there = parts.start(part_type), part_type in parts.names
+        assert start.dtype == np.int64 or not there
+        expected = [number, *(number + np.cumsum(counts[part_type]))] if there else []
+        assert start.tolist() == expected
+        assert parts.range(part_type) == (slice(number, expected[-1]) if there else slice(0, 0))
+        number = expected[-1] if there else number
     assert len(parts) == number
     assert parts.names == tuple(part_type.name for part_type in part_set(name))
 
