@@ -11,11 +11,6 @@ import numpy as np
 from naive_network import in_context
 from naive_scoring import random64, upper
 
-from nonproj.text.sentence_features import OF_BEGINNING
-from nonproj.text.sentence_features import TEMPLATES as SENTENCE_TEMPLATES
-from nonproj.text.tokens import TEMPLATES
-from nonproj.text.words import TEMPLATES as WORD_TEMPLATES
-
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
 STOP, COMMA, TERMINAL, QUOTE, APOSTROPHE, COLON, SLASH, AT, OTHER, JOINER = range(18, 28)
@@ -152,6 +147,56 @@ def _fitted(found: list) -> list:
     return result
 
 
+def listed(text: str) -> list[str]:
+    """The templates in a text, between commas."""
+    return [each.strip() for each in text.split(",")]
+
+
+TEMPLATES = listed(
+    """
+    c.one, c.kind c+1.kind, c+1.kind c+2.kind, c.kind c+1.kind c-1.kind c+2.kind,
+    c.kind c+1.kind c-1.kind c-2.kind c+2.kind c+3.kind, c.kind c+1.kind c.known c.remaining,
+    c.left c.kind c+1.kind c+2.kind c.length, c.left c.right, c.leftoutline c.rightoutline,
+    c.kind c+1.kind c+2.kind c.beside c.size, c.kind c+1.kind c.earlier, c.kind c+1.kind c.run,
+    c.kind c+1.kind c.earlier c.run, c.lower c+1.lower, c.lower c+1.lower c-1.lower c+2.kind,
+    c.lower c+1.lower c+2.lower, c.lower c+1.lower c-1.lower c+2.lower,
+    c.lower c+1.lower c-1.lower c-2.lower c+2.kind, c.lower c+1.lower c+2.lower c+3.lower,
+    c.lower c+1.lower c-1.lower c-2.lower c+2.lower c+3.lower, c.lower c+1.lower c.flags,
+    c.lower c+1.lower c.place c.remaining, c.lower c+1.lower c.before c.after, c.token c+1.lower, c.rest c.kind,
+    c.rest c.lower, c.chunk c.inside, c.lower c+1.lower c.nextkind c.remaining, c.token c.nextkind c.remaining,
+    c.following c+1.lower c.remaining, c.previous c+1.lower, c.lower c+1.lower c.known,
+    c.left c+1.lower c.remaining c.nextkind, c.token c.rest
+    """
+)
+
+SENTENCE_TEMPLATES = listed(
+    """
+    t.mark, t.mark t.last, t.mark t+1.first, t.one t.gap, t.word, t+1.word, t.word t+1.word, t.word t-1.word,
+    t+1.word t+2.word, t.word t+1.word t-1.word, t.word t+1.word t+2.word, t.shape t+1.shape t.gap,
+    t.shape t+1.shape t.gap t-1.shape, t.shape t+1.shape t.gap t+2.shape,
+    t.shape t+1.shape t.gap t-1.shape t+2.shape, t.word t+1.shape, t.shape t+1.word, t.word t+1.shape t+2.shape,
+    t.word t+1.shape t-1.word, t.shape t+1.word t+2.word, t-1.word, t+2.word, t.word t.gap, t+1.word t.gap,
+    t-1.shape t-2.shape t.shape t+1.shape t.gap, t+2.shape t+3.shape t.shape t+1.shape t.gap, t-2.word t.last,
+    t+3.word t+1.first, t.shape t+1.shape t.gap t.size, t-1.word t.shape t+1.shape, t+2.word t.shape t+1.shape,
+    t.last t+1.first t+1.case t.word, t.last t+1.first t+1.case t+1.shape,
+    t.last t+1.first t+1.case t.case t+2.case, t.suffix t+1.suffix, t-1.suffix t.suffix t+1.first,
+    t.suffix t+1.suffix t+2.suffix, t.last t+1.suffix t+2.suffix, t.suffix t.last t+1.first t+1.case,
+    t.last t+1.first t+1.case t.gap t+2.shape, t.last t+1.first t+1.case t-1.case t.case,
+    t+1.suffix t.last t+1.first t+1.case, t+1.suffix t+2.suffix t.shape,
+    t.last t+1.first t+1.case t-1.absent t+2.absent, t.word t-1.absent, t.tag t+1.tag, t-1.tag t.tag t+1.tag,
+    t.tag t+1.tag t+2.tag, t.tag t+1.tag t.gap, t-1.suffix t.word
+    """
+)
+
+STATE_TEMPLATES = listed(
+    """
+    t.shape t+1.shape t.gap t.place, t.last t+1.first t+1.case t.place, t.word t.inside, t+1.word t.inside,
+    t.shape t+1.shape t.gap t.inside, t+1.word t.shape t.place, t.verbs t.tag t+1.tag, t.verbs t.place,
+    t.place t.tag t+1.tag, t.place, t.place t.word, t-1.tag t.word t.place, t-1.tag t.word t.verbs
+    """
+)
+
+
 def token_features(text: str, found: list, c: int, begin: int, i: int, known: dict, flags: int = 0) -> list[int]:
     """The hashes of the features of a token end after character ``i`` of chunk ``c``; the token began at ``begin``."""
     first, last, blanks = found[c]
@@ -242,7 +287,7 @@ def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int
     place = place_of(length)
     values = of_slots("t", near) | {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place}
     values |= {"t.one": 1, "t.inside": place * 4 + min(brackets, 1) * 2 + quotes % 2, "t.verbs": min(verbs, 3)}
-    return feature_hashes("sentences", SENTENCE_TEMPLATES + OF_BEGINNING, values)
+    return feature_hashes("sentences", SENTENCE_TEMPLATES + STATE_TEMPLATES, values)
 
 
 def decide(rows: list[int], weights: np.ndarray) -> np.float32:
@@ -413,6 +458,21 @@ def logistic_step(row: list[int], target: bool, rate: float, weights, squares) -
     for f in row:
         squares[f] += gradient * gradient
         weights[f] -= rate * gradient / math.sqrt(squares[f])
+
+
+WORD_TEMPLATES = listed(
+    """
+    u.one, u-1.word, u.word, u+1.word, u+2.word, u.word u+1.word, u-1.word u.word, u+1.word u+2.word,
+    u-1.word u+1.word, u.word u+2.word, u-1.word u.word u+1.word, u.word u+1.word u+2.word,
+    u-1.word u.word u+1.word u+2.word, u-2.word u-1.word u.word, u+1.word u+2.word u+3.word,
+    u-2.word u-1.word u.word u+1.word, u.word u+1.word u+2.word u+3.word, u.shape u+1.shape,
+    u-1.shape u.shape u+1.shape, u.shape u+1.shape u+2.shape, u-1.shape u.shape u+1.shape u+2.shape,
+    u.shape u+1.word, u.word u+1.shape, u.suffix, u+1.suffix, u.suffix u+1.suffix, u.across,
+    u.across u.before u.behind, u.before u.shape u+1.shape, u.behind u.shape u+1.shape,
+    u.across u.before u.behind u.shape u+1.shape, u.across u.word u+1.word, u.across u.before u.word,
+    u.across u.behind u+1.word
+    """
+)
 
 
 def join_scores(units: list[str], allowed: list[bool], counts, weights: np.ndarray) -> list[float]:
