@@ -73,13 +73,19 @@ def wait_for_trees(browser) -> None:
     browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(arguments[0])))")
 
 
+def wait(page):
+    """Return what waits for a condition of a page, for ten seconds at most."""
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(page, 10, poll_frequency=0.02)
+
+
 def found(page, text: str) -> list[int]:
     """Type into the filter of a report by word or lemma, and return the numbers of the sentences that it shows."""
     from selenium.webdriver.common.keys import Keys
-    from selenium.webdriver.support.ui import WebDriverWait
 
     field = page.find_element("id", "text")
     field.send_keys(Keys.CONTROL, "a")
     field.send_keys(text or Keys.DELETE)
-    WebDriverWait(page, 10).until(lambda page: page.execute_script("return state.text") == text)
+    wait(page).until(lambda page: page.execute_script("return state.text") == text)
     return shown(page)

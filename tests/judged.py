@@ -5,6 +5,7 @@ import unicodedata
 
 import numpy as np
 
+from nonproj.evaluation.scores import Evaluation
 from nonproj.types import Sentence
 
 TAGS, LABELS, LEMMAS = ("NOUN", "VERB", "X"), ("nsubj", "obl:arg", "obl", "case", "punct"), ("_", "a", "b")
@@ -47,6 +48,14 @@ def cases(seed, count=12, longest=45):
         ours = list(labels) if generator.random() < 0.3 else [generator.choice("abc") for _ in range(n)]
         result.append((sentence_of(gold, labels, forms), predicted, ours))
     return result
+
+
+def evaluated(data):
+    """The evaluation of such trees."""
+    evaluation = Evaluation()
+    for sentence, heads, labels in data:
+        evaluation.add(sentence, np.array(heads[1:]), iter(labels))
+    return evaluation
 
 
 def naive_punctuation(form):

@@ -1,5 +1,6 @@
 """Non-projective arcs, crossed arcs, and the value of a tree that pays for them, from the definitions."""
 
+import functools
 import math
 
 
@@ -27,6 +28,11 @@ def crossed_arcs(heads):
 
     Arcs are drawn above the words, those from the root, which is before all words, included.
     """
+    return list(_crossed_arcs(tuple(heads)))
+
+
+@functools.lru_cache(20_000)
+def _crossed_arcs(heads):
     arcs = [(heads[m], m) for m in range(1, len(heads))]
     return [arc[1] for arc in arcs if any(cross(arc, other) for other in arcs)]
 

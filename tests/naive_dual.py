@@ -18,50 +18,30 @@ from naive_trees import (
 )
 
 
-def transitions(parts, h, modifiers):
-    """The numbers of the sibling parts of a head with these modifiers; none if the set has no siblings."""
-    if "sibling" not in parts.names:
-        return []
-    numbers = []
-    for side in (0, 1):
-        path = [START, *[m for m in candidates(parts.arcs, h, side) if m in modifiers], END]
+def half_numbers(parts, g, h, side, modifiers):
+    """The numbers of a head's parts on one side but for arcs and grandparents; g is its head, None without one."""
+    path, numbers = [START, *[m for m in candidates(parts.arcs, h, side) if m in modifiers], END], []
+    if "sibling" in parts.names:
         numbers += [sibling_number(parts, h, side, a, b) for a, b in itertools.pairwise(path)]
+    if "grandsibling" in parts.names and g is not None:
+        numbers += [grandsibling_number(parts, g, h, side, a, b) for a, b in itertools.pairwise(path)]
+    if "trisibling" in parts.names:
+        triples = zip(path, path[1:], path[2:], strict=False)
+        numbers += [trisibling_number(parts, h, side, *three) for three in triples]
     return numbers
 
 
-def third_order(parts, g, h, modifiers):
-    """The numbers of the grand-sibling and tri-sibling parts of a head under g, None without one."""
-    grandsiblings, triples = [], []
-    for side in (0, 1):
-        path = [START, *[m for m in candidates(parts.arcs, h, side) if m in modifiers], END]
-        if "grandsibling" in parts.names and g is not None:
-            grandsiblings += [grandsibling_number(parts, g, h, side, a, b) for a, b in itertools.pairwise(path)]
-        if "trisibling" in parts.names:
-            triples += [
-                trisibling_number(parts, h, side, *three) for three in zip(path, path[1:], path[2:], strict=False)
-            ]
-    return grandsiblings + triples
-
-
 class HeadChoice(NamedTuple):
-    """A choice in Z_h: the arcs to its modifiers, the arc to its grandparent or None, and the scores of its parts."""
+    """A choice in Z_h: the arcs to its modifiers, the arc to its grandparent or None, and the score of other parts."""
 
     chosen: list[int]
     grandparent: int | None
-    sibling_scores: list[float]
-    grandparent_scores: list[float]
-    third_scores: list[float]
+    score: float
 
     def value(self, z_score, grandparent_score):
-        """Its score, summed as the paper's recurrences do."""
-        value = 0.0 if self.grandparent is None else grandparent_score[self.grandparent]
-        for score in self.sibling_scores + self.third_scores:
-            value += score
-        for i, a in enumerate(self.chosen):
-            value += z_score[a]
-            if self.grandparent_scores:
-                value += self.grandparent_scores[i]
-        return value
+        """Its score."""
+        above = 0.0 if self.grandparent is None else grandparent_score[self.grandparent]
+        return above + self.score + sum(z_score[a] for a in self.chosen)
 
 
 def choices(parts, scores, h):
@@ -74,31 +54,23 @@ def choices(parts, scores, h):
             modifiers = list(itertools.compress(outward, marks))
             if up is not None and pairs[up][0] in modifiers:
                 continue
-            below = [] if up is None else [grandparent_number(parts, pairs[up][0], h, m) for m in modifiers]
-            along = transitions(parts, h, modifiers)
-            third = third_order(parts, None if up is None else pairs[up][0], h, modifiers)
-            scored = ([float(scores[p]) for p in numbers] for numbers in (along, below, third))
-            yield HeadChoice([pairs.index((h, m)) for m in modifiers], up, *scored)
-
-
-def best_choices(heads, z_score, grandparent_score):
-    """The best of each head's choices: their total value, z and z_grandparent as float arrays."""
-    z, z_grandparent = np.zeros((2, len(z_score)))
-    total = 0.0
-    for listed in heads:
-        values = [choice.value(z_score, grandparent_score) for choice in listed]
-        best = listed[values.index(max(values))]
-        total += max(values)
-        z[best.chosen] = 1
-        if best.grandparent is not None:
-            z_grandparent[best.grandparent] = 1
-    return total, z, z_grandparent
+            g = None if up is None else pairs[up][0]
+            numbers = [] if up is None else [grandparent_number(parts, g, h, m) for m in modifiers]
+            numbers += [number for side in (0, 1) for number in half_numbers(parts, g, h, side, modifiers)]
+            yield HeadChoice([pairs.index((h, m)) for m in modifiers], up, float(scores[numbers].sum()))
 
 
 def best_relaxed(parts, scores, z_score, grandparent_score):
     """The argmax over Z: its value, z and z_grandparent as float arrays."""
-    heads = [list(choices(parts, scores, h)) for h in range(len(parts.arcs.start) - 1)]
-    return best_choices(heads, z_score, grandparent_score)
+    total, (z, z_grandparent) = 0.0, np.zeros((2, len(z_score)))
+    for h in range(len(parts.arcs.start) - 1):
+        valued = [(choice.value(z_score, grandparent_score), choice) for choice in choices(parts, scores, h)]
+        value, best = max(valued, key=lambda pair: pair[0])
+        total += value
+        z[best.chosen] = 1
+        if best.grandparent is not None:
+            z_grandparent[best.grandparent] = 1
+    return total, z, z_grandparent
 
 
 def structure_numbers(parts, z, z_grandparent):
@@ -109,10 +81,10 @@ def structure_numbers(parts, z, z_grandparent):
     numbers = []
     for h in range(len(parts.arcs.start) - 1):
         modifiers = {m for head, m in chosen if head == h}
-        numbers += transitions(parts, h, modifiers)
         if "grandparent" in parts.names and h in grandparent:
             numbers += [grandparent_number(parts, grandparent[h], h, m) for m in modifiers]
-        numbers += third_order(parts, grandparent.get(h), h, modifiers)
+        for side in (0, 1):
+            numbers += half_numbers(parts, grandparent.get(h), h, side, modifiers)
     return sorted(numbers)
 
 
@@ -120,30 +92,6 @@ def relaxed_value(parts, scores, tau, z, z_grandparent):
     """The score of a structure in Z: that of its parts, an arc's score divided between its two automata by tau."""
     value = scores[: len(z)] @ (tau * z + (1 - tau) * z_grandparent)
     return value + sum(scores[p] for p in structure_numbers(parts, z, z_grandparent))
-
-
-def oracles(parts, scores, beta, tau, trees):
-    """The two oracles of figures 1 and 2, by enumeration, for `naive_subgradient.relax`, and how many multipliers."""
-    pairs = pairs_of(parts.arcs)
-    n_arcs, arc_scores = len(pairs), scores[: len(pairs)]
-    marks = [np.array([1.0 if tree[m] == h else 0.0 for h, m in pairs]) for tree in trees]
-    heads = [list(choices(parts, scores, h)) for h in range(len(parts.arcs.start) - 1)]
-    grandparents = "grandparent" in parts.names
-    tau = tau if grandparents else 1.0
-
-    def tree(multipliers):
-        theta = beta * arc_scores + multipliers.reshape(-1, n_arcs).sum(axis=0)
-        values = [float(mark @ theta) for mark in marks]
-        best = int(np.argmax(values))
-        return values[best], np.tile(marks[best], 2 if grandparents else 1), trees[best]
-
-    def automata(multipliers):
-        z_score = (1 - beta) * tau * arc_scores + multipliers[:n_arcs]
-        grandparent_score = (1 - beta) * (1 - tau) * arc_scores + (multipliers[n_arcs:] if grandparents else 0.0)
-        value, z, z_grandparent = best_choices(heads, z_score, grandparent_score)
-        return value, np.concatenate([z, z_grandparent]) if grandparents else z, None
-
-    return tree, automata, n_arcs * (2 if grandparents else 1)
 
 
 class Automata:
@@ -160,7 +108,8 @@ class Automata:
         self.scores = scores
         self.sibling_number = functools.cache(functools.partial(sibling_number, parts))
         self.grandparent_number = functools.cache(functools.partial(grandparent_number, parts))
-        self.parts, self.third = parts, bool({"grandsibling", "trisibling"} & set(parts.names))
+        self.half_numbers = functools.cache(functools.partial(half_numbers, parts))
+        self.third = bool({"grandsibling", "trisibling"} & set(parts.names))
         self.siblings, self.grandparents = "sibling" in parts.names, "grandparent" in parts.names
         self.n_nodes = len(parts.arcs.start) - 1
         pairs = pairs_of(parts.arcs)
@@ -236,23 +185,11 @@ class Automata:
             if g in modifiers:
                 continue
             value = sum(self.gain(h, m, g, z_score) for m in modifiers)
-            value += sum(self.scores[self.half_parts(h, side, g, tuple(modifiers))])
+            value += sum(self.scores[self.half_numbers(g, h, side, tuple(modifiers))])
             inward = [position for position, mark in enumerate(marks, 1) if mark][::-1]
             if best is None or value > best[0] or (value == best[0] and inward < best[2]):
                 best = value, modifiers, inward
         return best[:2]
-
-    @functools.cache  # noqa: B019
-    def half_parts(self, h, side, g, modifiers):
-        """The numbers of the parts of one side beyond arcs and grandparents."""
-        path, parts = [START, *modifiers, END], self.parts
-        numbers = [sibling_number(parts, h, side, a, b) for a, b in itertools.pairwise(path)]
-        if "grandsibling" in parts.names and g is not None:
-            numbers += [grandsibling_number(parts, g, h, side, a, b) for a, b in itertools.pairwise(path)]
-        if "trisibling" in parts.names:
-            triples = zip(path, path[1:], path[2:], strict=False)
-            numbers += [trisibling_number(parts, h, side, *three) for three in triples]
-        return numbers
 
     def gain(self, h, m, g, z_score):
         """Gain of choosing modifier m: the score of its arc, and that of its grandparent part under g."""
@@ -260,11 +197,11 @@ class Automata:
         return z_score[self.arc[h, m]] + grandparent
 
 
-def tree_oracle(parts, scores, options, prefer):
+def tree_oracle(parts, scores, options, prefer=None):
     """An oracle of trees at multipliers [u] or [u, v], by enumeration.
 
-    Where several trees are best, ``prefer(scores of arcs)`` returns the heads of the one that is wanted: it must be one
-    of them.
+    Where several trees may be best, ``prefer(scores of arcs)`` returns the heads of the one that is wanted: it must be
+    one of them.
     """
     arcs, copies = parts.arcs, 2 if "grandparent" in parts.names else 1
     n = len(arcs.start) - 2
@@ -272,14 +209,12 @@ def tree_oracle(parts, scores, options, prefer):
     marks = (trees[:, arcs.modifier] == arcs.head).astype(float)
     over_arcs = marks.sum(axis=1) == n
     trees, marks = trees[over_arcs].tolist(), marks[over_arcs]
-    number = {tuple(tree): i for i, tree in enumerate(trees)}
 
     def tree(multipliers):
         theta = options.beta * scores[: len(arcs.head)] + multipliers.reshape(copies, -1).sum(axis=0)
         values = marks @ theta
-        heads = prefer(theta).tolist()
-        best = number[tuple(heads)]
+        best = trees.index(prefer(theta).tolist()) if prefer else int(values.argmax())
         assert values[best] == values.max(), "the preferred tree is not a best one"
-        return float(values[best]), np.tile(marks[best], copies), heads
+        return float(values[best]), np.tile(marks[best], copies), trees[best]
 
     return tree

@@ -1,27 +1,32 @@
-"""Error tables from their definitions, word by word."""
+"""Error tables and figures from their definitions, word by word."""
 
-import unicodedata
+from types import SimpleNamespace
 
+from judged import naive_punctuation
 from naive_crossing import crossing_arcs
 
 
 def counted_words(sentences, outputs, punctuation):
-    """Each word's depth, lengths of gold arc and sentence, crossing, tag, gold label, [(head right, label)]."""
+    """Each word of some gold sentences, with [(head right, label, crosses)] of each output: its heads and labels."""
     words = []
     for number, sentence in enumerate(sentences):
         gold = [int(head) for head in sentence.tree]
-        crossing = crossing_arcs(gold)
+        crossing, trees = crossing_arcs(gold), [output[number] for output in outputs]
+        crosses = [crossing_arcs([int(head) for head in heads]) for heads, _ in trees]
         for m in range(1, len(gold)):
-            form = sentence.rows[m - 1][1]
-            if not punctuation and all(unicodedata.category(character).startswith("P") for character in form):
+            row = sentence.rows[m - 1]
+            if not punctuation and naive_punctuation(row[1]):
                 continue
-            depth, node = 1, m
+            word = SimpleNamespace(sentence=number, sentence_length=len(gold) - 1, tag=row[3], label=row[7])
+            word.depth, node = 1, m
             while gold[node] != 0:
-                depth, node = depth + 1, gold[node]
-            length = abs(gold[m] - m) if gold[m] else 0
-            ours = [(heads[m] == gold[m], labels[m - 1]) for heads, labels in (output[number] for output in outputs)]
-            tag, label = sentence.rows[m - 1][3], sentence.rows[m - 1][7]
-            words.append((depth, length, len(gold) - 1, m in crossing, tag, label, ours))
+                word.depth, node = word.depth + 1, gold[node]
+            word.arc_length, word.crosses = abs(gold[m] - m) if gold[m] else 0, m in crossing
+            word.ours = [
+                (heads[m] == gold[m], labels[m - 1], m in own)
+                for (heads, labels), own in zip(trees, crosses, strict=True)
+            ]
+            words.append(word)
     return words
 
 
@@ -32,6 +37,6 @@ def ratio(flags):
 
 def scores(words, count):
     """Number of words, UAS and LAS of each output."""
-    uas = [ratio(word[6][i][0] for word in words) for i in range(count)]
-    las = [ratio(word[6][i][0] and word[6][i][1] == word[5] for word in words) for i in range(count)]
+    uas = [ratio(word.ours[i][0] for word in words) for i in range(count)]
+    las = [ratio(word.ours[i][0] and word.ours[i][1] == word.label for word in words) for i in range(count)]
     return len(words), uas, las

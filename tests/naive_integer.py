@@ -33,9 +33,8 @@ class Program:
         limits = LinearConstraint(matrix, [row[1] for row in self.rows], [row[2] for row in self.rows])
         kinds = np.array([int(name[0] in whole) for name in self.numbers])
         bounds = Bounds(np.zeros(len(self.costs)), np.array(self.upper))
-        found = milp(
-            -np.array(self.costs), integrality=kinds, bounds=bounds, constraints=limits, options={"mip_rel_gap": 0}
-        )
+        given = {"bounds": bounds, "constraints": limits, "options": {"mip_rel_gap": 0}}
+        found = milp(-np.array(self.costs), integrality=kinds, **given)
         assert found.success, found.message
         return -found.fun
 
@@ -43,9 +42,6 @@ class Program:
 def best_score(parts, scores, single_root=False, costs=None):
     """The score of the best tree, less the costs of its crossed arcs, as the optimum of an integer program."""
     program, arcs, n_nodes = Program(), pairs_of(parts.arcs), len(parts.arcs.start) - 1
-    for e in range(n_nodes):  # a word's automaton has a path, whatever happens
-        program.add(("tag", e))
-        program.row([(("tag", e), 1.0)], 1.0, 1.0)
     into = [[a for a, (_, m) in enumerate(arcs) if m == e] for e in range(n_nodes)]
     for a in range(len(arcs)):
         program.add(("arc", a), scores[a])
@@ -53,25 +49,24 @@ def best_score(parts, scores, single_root=False, costs=None):
         program.row([(("arc", a), 1.0) for a in into[m]], 1.0, 1.0)
     if single_root:
         program.row([(("arc", a), 1.0) for a, (h, _) in enumerate(arcs) if h == 0], 1.0, 1.0)
-    add_flow(program, arcs, list(range(n_nodes)), n_nodes - 1)
+    add_flow(program, arcs, n_nodes - 1)
     if "grandparent" in parts.names:
         add_grandparents(program, parts, scores, arcs, into)
     if "sibling" in parts.names:
-        add_siblings(program, parts, scores, arcs)
-        add_third(program, parts, scores, arcs, into)
+        add_siblings(program, parts, scores, arcs, into)
     if costs is not None:
         add_crossings(program, arcs, costs)
     return program.solve(("arc",))
 
 
-def add_flow(program, arcs, word, n):
+def add_flow(program, arcs, n):
     """One unit of flow from the root to each word, along the arcs of the tree."""
     for a in range(len(arcs)):
         program.add(("flow", a), upper=float(n))
         program.row([(("flow", a), 1.0), (("arc", a), -float(n))], -np.inf, 0.0)
     for m in range(1, n + 1):
-        enters = [(("flow", a), 1.0) for a, arc in enumerate(arcs) if word[arc[1]] == m]
-        leaves = [(("flow", a), -1.0) for a, arc in enumerate(arcs) if word[arc[0]] == m]
+        enters = [(("flow", a), 1.0) for a, arc in enumerate(arcs) if arc[1] == m]
+        leaves = [(("flow", a), -1.0) for a, arc in enumerate(arcs) if arc[0] == m]
         program.row(enters + leaves, 1.0, 1.0)
 
 
@@ -84,8 +79,11 @@ def add_crossings(program, arcs, costs):
             program.row([(("crossed", a), 1.0), (("arc", a), -1.0), (("arc", b), -1.0)], -1.0, np.inf)
 
 
-def add_siblings(program, parts, scores, arcs):
-    """The transitions of each tagged word and side are a path over its modifiers, if it is chosen."""
+def add_siblings(program, parts, scores, arcs, into):
+    """The transitions of each word and side are a path over its modifiers.
+
+    Grand-siblings are conjunctions of a transition and the arc above, tri-siblings of two transitions.
+    """
     for e, side in itertools.product(range(len(parts.arcs.start) - 1), (0, 1)):
         chosen = [a for a, (h, m) in enumerate(arcs) if h == e and (m > h) == bool(side)]
         chosen.sort(key=lambda a: abs(arcs[a][1] - arcs[a][0]))
@@ -96,11 +94,19 @@ def add_siblings(program, parts, scores, arcs):
             if scores[number] > -np.inf:
                 names[i, j] = ("sibling", number)
                 program.add(("sibling", number), scores[number])
-        program.row([(v, 1.0) for (i, _), v in names.items() if i == 0] + [(("tag", e), -1.0)], 0.0, 0.0)
+        program.row([(v, 1.0) for (i, _), v in names.items() if i == 0], 1.0, 1.0)
         for place, a in enumerate(chosen, 1):
             for end in (0, 1):
                 terms = [(v, 1.0) for pair, v in names.items() if pair[end] == place]
                 program.row([*terms, (("arc", a), -1.0)], 0.0, 0.0)
+        for (i, j), name in names.items() if "grandsibling" in parts.names else ():
+            for above in into[e]:
+                number = grandsibling_number(parts, arcs[above][0], e, side, nodes[i], nodes[j])
+                add_conjunction(program, ("grandsibling", number), scores[number], (name, ("arc", above)))
+        for (i, j), (k, m) in itertools.product(names, names) if "trisibling" in parts.names else ():
+            if j == k:
+                number = trisibling_number(parts, e, side, nodes[i], nodes[j], nodes[m])
+                add_conjunction(program, ("trisibling", number), scores[number], (names[i, j], names[k, m]))
 
 
 def add_grandparents(program, parts, scores, arcs, into):
@@ -118,23 +124,3 @@ def add_conjunction(program, name, cost, both):
     for each in both:
         program.row([(name, 1.0), (each, -1.0)], -np.inf, 0.0)
     program.row([(name, 1.0), *((each, -1.0) for each in both)], -1.0, np.inf)
-
-
-def add_third(program, parts, scores, arcs, into):
-    """Grand-siblings are conjunctions of a transition and the arc above, tri-siblings of two transitions."""
-    for e, side in itertools.product(range(len(parts.arcs.start) - 1), (0, 1)):
-        chosen = [m for h, m in arcs if h == e and (m > h) == bool(side)]
-        nodes = [START, *sorted(chosen, key=lambda m: abs(m - e)), END]
-        names = {}
-        for i, j in itertools.combinations(range(len(nodes)), 2):
-            name = ("sibling", sibling_number(parts, e, side, nodes[i], nodes[j]))
-            if name in program.numbers:
-                names[i, j] = name
-        for (i, j), name in names.items() if "grandsibling" in parts.names else ():
-            for above in into[e]:
-                number = grandsibling_number(parts, arcs[above][0], e, side, nodes[i], nodes[j])
-                add_conjunction(program, ("grandsibling", number), scores[number], (name, ("arc", above)))
-        for (i, j), (k, m) in itertools.product(names, names) if "trisibling" in parts.names else ():
-            if j == k:
-                number = trisibling_number(parts, e, side, nodes[i], nodes[j], nodes[m])
-                add_conjunction(program, ("trisibling", number), scores[number], (names[i, j], names[k, m]))

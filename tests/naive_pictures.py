@@ -4,23 +4,15 @@ import itertools
 import re
 import xml.etree.ElementTree as ElementTree
 
+from naive_crossing import cross
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def crossing_pairs(heads):
     """Return the pairs of modifiers whose arcs cross, the arc from the root being a line that comes from above."""
-    pairs = set()
-    for m, w in itertools.combinations(range(1, len(heads)), 2):
-        (a, b), (c, d) = sorted((m, heads[m])), sorted((w, heads[w]))
-        if heads[m] == 0 or heads[w] == 0:
-            crossing = (
-                (c < m < d) if heads[m] == 0 and heads[w] else (a < w < b) if heads[w] == 0 and heads[m] else False
-            )
-        else:
-            crossing = a < c < b < d or c < a < d < b
-        if crossing:
-            pairs.add((m, w))
-    return pairs
+    arcs = [(heads[m], m) for m in range(1, len(heads))]
+    return {(one[1], other[1]) for one, other in itertools.combinations(arcs, 2) if cross(one, other)}
 
 
 def corners(path):

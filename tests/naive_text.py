@@ -14,23 +14,12 @@ from naive_scoring import random64, upper
 BLANK, NEWLINE, EXTEND, LOWER, UPPER, LETTER, IDEOGRAPH, DIGIT, NUMBER = range(9)
 CONNECTOR, DASH, OPEN, CLOSE, MATH, CURRENCY, MODIFIER, SYMBOL, FORMAT = range(9, 18)
 STOP, COMMA, TERMINAL, QUOTE, APOSTROPHE, COLON, SLASH, AT, OTHER, JOINER = range(18, 28)
-CATEGORIES = {
-    "Ll": LOWER,
-    "Lu": UPPER,
-    "Lo": LETTER,
-    "Mn": EXTEND,
-    "Nd": DIGIT,
-    "Pc": CONNECTOR,
-    "Pd": DASH,
-    "Ps": OPEN,
-    "Pe": CLOSE,
-    "Sm": MATH,
-    "So": SYMBOL,
-    "Sc": CURRENCY,
-}
+CATEGORIES = {"Ll": LOWER, "Lu": UPPER, "Lo": LETTER, "Mn": EXTEND, "Nd": DIGIT, "Pc": CONNECTOR, "Pd": DASH}
+CATEGORIES |= {"Ps": OPEN, "Pe": CLOSE, "Sm": MATH, "So": SYMBOL, "Sc": CURRENCY}
 SINGLE = {"\n": NEWLINE, "\r": NEWLINE, " ": BLANK, "\t": BLANK, ".": STOP, ",": COMMA, "!": TERMINAL, "?": TERMINAL}
 SINGLE |= {'"': QUOTE, "'": APOSTROPHE, ":": COLON, ";": COLON, "/": SLASH, "@": AT, "\u200d": JOINER}
 
+CLOSING = {CLOSE, QUOTE, APOSTROPHE}
 NO_BLANKS, ONE_BLANK, SOME_BLANKS, WRAPPED, BROKEN, PARAGRAPH = range(6)
 DOTTED = re.compile(
     r"[(\"']*[^\W\d_]{1,3}\.[(\"']*[^\W\d_]{1,3}\.(?:[^\W\d_]{1,3}\.)*"
@@ -85,6 +74,11 @@ def feature_hashes(part: str, templates: list[str], values: dict[str, int]) -> l
             key += share(coefficient(f"{part}/{text}/{slot[0]}{int(slot[1:] or 0):+d}.{name}"), values[term])
         found.append(key % 2**32)
     return found
+
+
+def of_slots(letter: str, near: dict) -> dict[str, int]:
+    """The values of terms, given those of each name from two places before to three behind."""
+    return {f"{letter}{d:+d}.{n}" if d else f"{letter}.{n}": v for n, vs in near.items() for d, v in enumerate(vs, -2)}
 
 
 def shape_hash(text: str) -> int:
@@ -231,9 +225,6 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
     one, other, at_end = words_beside(text[first:last], kinds, i + 1 - first)
     beside = sum(value for value, word in ((1, one), (2, other)) if word and known(string_hash(word)))
     characters = {"lower": (p2, p1, l0, l1, n2, n3), "kind": (kp2, kp1, k0, k1, kn2, kn3)}
-    values = {
-        f"c{d:+d}.{name}" if d else f"c.{name}": v for name, vs in characters.items() for d, v in enumerate(vs, -2)
-    }
     of_place = {
         **{"flags": flags, "place": place, "remaining": remaining, "before": run[0], "after": run[1] + 1},
         **{"token": token, "rest": rest, "left": left, "right": right, "chunk": whole_chunk, "inside": i - first},
@@ -242,7 +233,8 @@ def token_features(text: str, found: list, c: int, begin: int, i: int, known: di
         **{"run": string_hash(text[i + 1 : i + 1 + after[0][1]]), "earlier": before[-2][0] if before[1:] else 0},
         **{"beside": beside, "size": min(len(other), 5) + 8 * at_end},
     }
-    return feature_hashes("tokens", TEMPLATES, values | {f"c.{name}": value for name, value in of_place.items()})
+    values = of_slots("c", characters) | {f"c.{name}": value for name, value in of_place.items()}
+    return feature_hashes("tokens", TEMPLATES, values)
 
 
 def mark_after(tokens: list, t: int) -> int:
@@ -252,7 +244,7 @@ def mark_after(tokens: list, t: int) -> int:
     """
     kinds = [(kind(form[0]), kind(bases(form)[-1])) for form, _ in tokens]
     stops = [set(ends) <= {STOP, TERMINAL} for ends in kinds]
-    closing = [set(ends) <= {CLOSE, QUOTE, APOSTROPHE} for ends in kinds]
+    closing = [set(ends) <= CLOSING for ends in kinds]
     k = t
     while closing[k] and k > 0 and tokens[k - 1][1] == NO_BLANKS:
         k -= 1
@@ -262,14 +254,14 @@ def mark_after(tokens: list, t: int) -> int:
     if tokens[t][1] == PARAGRAPH:
         return ends
     attached = tokens[t][1] == NO_BLANKS
-    if kinds[t + 1][0] in (LOWER, COMMA, COLON, STOP, TERMINAL) or (closing_kind(kinds[t + 1][0]) and attached):
+    if kinds[t + 1][0] in (LOWER, COMMA, COLON, STOP, TERMINAL) or (kinds[t + 1][0] in CLOSING and attached):
         return 2
     return 2 if attached and len(tokens[k][0]) == 1 and kinds[k][0] == STOP else ends
 
 
-def closing_kind(number: int) -> bool:
-    """Whether a kind of characters is that of closing brackets and quotation marks."""
-    return number in (CLOSE, QUOTE, APOSTROPHE)
+def place_of(length: int) -> int:
+    """The class of a sentence's length."""
+    return length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
 
 
 def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int]:
@@ -285,7 +277,6 @@ def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int
     while high < min(len(tokens) - 1, t + 3) and tokens[high][1] != PARAGRAPH:
         high += 1
     forms = [tokens[k][0] if low <= k <= high else "" for k in range(t - 2, t + 4)]
-    place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
     functions = {
         **{"word": string_hash, "shape": shape_hash, "suffix": lambda form: string_hash(form[-3:])},
         **{"last": lambda form: kind(bases(form)[-1]), "first": lambda form: kind(form[0]), "case": case, "tag": tag},
@@ -293,15 +284,10 @@ def sentence_features(tokens: list, t: int, state: tuple, case, tag) -> list[int
     near = {name: [value(form) if form else 0 for form in forms] for name, value in functions.items()}
     near["absent"] = [not form for form in forms]
     near["mark"] = [mark_after(tokens, k) if low <= k <= high else 0 for k in range(t - 2, t + 4)]
-    values = {f"t{d:+d}.{name}" if d else f"t.{name}": v for name, vs in near.items() for d, v in enumerate(vs, -2)}
-    values |= {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place, "t.one": 1}
-    values |= {"t.inside": place * 4 + min(brackets, 1) * 2 + quotes % 2, "t.verbs": min(verbs, 3)}
+    place = place_of(length)
+    values = of_slots("t", near) | {"t.gap": tokens[t][1], "t.size": min(len(forms[2]), 4), "t.place": place}
+    values |= {"t.one": 1, "t.inside": place * 4 + min(brackets, 1) * 2 + quotes % 2, "t.verbs": min(verbs, 3)}
     return feature_hashes("sentences", SENTENCE_TEMPLATES + STATE_TEMPLATES, values)
-
-
-def is_verb(tag: int) -> bool:
-    """Whether a class is that of finite verbs."""
-    return tag > 0 and tag % 2 == 0
 
 
 def decide(rows: list[int], weights: np.ndarray) -> np.float32:
@@ -310,11 +296,6 @@ def decide(rows: list[int], weights: np.ndarray) -> np.float32:
     for h in rows:
         score += weights[h >> (32 - bits)]
     return score
-
-
-def tokenize(text: str, candidate, known, weights: np.ndarray) -> list[tuple[int, int]]:
-    """The tokens of a text: at each candidate place, from left to right, a token ends if the score is positive."""
-    return [(begin, end) for begin, end, _ in tokens_with_log_odds(text, candidate, known, weights)]
 
 
 def clipping(text: str, found: list, c: int, begin: int) -> float:
@@ -354,13 +335,13 @@ def tokens_with_log_odds(text: str, candidate, known, weights: np.ndarray) -> li
 
 
 def state_of(tokens: list, begin: int, t: int, tag) -> tuple[int, int, int, int]:
-    """Tokens, open brackets, quotation marks and verbs of a sentence from ``begin`` to ``t``."""
+    """Tokens, open brackets, quotation marks and verbs (of even classes) of a sentence from ``begin`` to ``t``."""
     brackets = 0
     forms = [form for form, _ in tokens[begin : t + 1]]
     for form in forms:
         brackets += (kind(form[0]) == OPEN) - (kind(form[0]) == CLOSE and brackets > 0)
     quotes = sum(kind(form[0]) == QUOTE for form in forms)
-    return len(forms), brackets, quotes, sum(is_verb(tag(form)) for form in forms)
+    return len(forms), brackets, quotes, sum(each > 0 and each % 2 == 0 for each in map(tag, forms))
 
 
 def token_rows(tokens: list, t: int, case, tag, bits: int) -> list[int]:
@@ -406,8 +387,7 @@ def sums_of_places(tokens: list, case, tag, network) -> list:
 
 def state_number(length: int, brackets: int, quotes: int, verbs: int) -> int:
     """The number of a state."""
-    place = length if length < 4 else 4 + sum(length >= bound for bound in (4, 6, 12, 24))
-    return (place * 4 + min(brackets, 1) * 2 + quotes % 2) * 4 + min(verbs, 3)
+    return (place_of(length) * 4 + min(brackets, 1) * 2 + quotes % 2) * 4 + min(verbs, 3)
 
 
 def network_score(state: tuple, broken: bool, states, output, sums) -> float:
@@ -524,11 +504,7 @@ def join_scores(units: list[str], allowed: list[bool], counts, weights: np.ndarr
         }
         forms = [units[k] if 0 <= k < len(units) else "" for k in range(u - 2, u + 4)]
         hashes = {"word": string_hash, "shape": shape_hash, "suffix": lambda form: string_hash(form[-3:])}
-        values = {
-            f"u{d:+d}.{name}" if d else f"u.{name}": value(form) if form else 0
-            for name, value in hashes.items()
-            for d, form in enumerate(forms, -2)
-        }
-        values |= {f"u.{name}": value for name, value in lexicon.items()} | {"u.one": 1}
+        around = {name: [value(form) if form else 0 for form in forms] for name, value in hashes.items()}
+        values = of_slots("u", around) | {f"u.{name}": value for name, value in lexicon.items()} | {"u.one": 1}
         scores.append(float(decide(feature_hashes("words", WORD_TEMPLATES, values), weights)))
     return scores

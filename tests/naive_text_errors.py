@@ -11,16 +11,13 @@ def read(text):
         for line in block.split("\n"):
             row = line.split("\t")
             first, _, last = row[0].partition("-")
+            if last or inside == 0:
+                tokens.append([list(range(position, position + len(row[1]))), row[1], []])
+                position += len(row[1])
             if last:
                 inside = int(last) - int(first) + 1
-                tokens.append([list(range(position, position + len(row[1]))), row[1], []])
-                position += len(row[1])
                 continue
-            if inside == 0:
-                tokens.append([list(range(position, position + len(row[1]))), row[1], []])
-                position += len(row[1])
-            else:
-                inside -= 1
+            inside = max(inside - 1, 0)
             tokens[-1][2].append(row[1])
             words.append(row)
         sentences.append((words, tokens))
@@ -29,11 +26,7 @@ def read(text):
 
 def boundaries(sentences):
     """The number of characters before each boundary within the text."""
-    ends, position = [], 0
-    for _, tokens in sentences:
-        position += sum(len(token[0]) for token in tokens)
-        ends.append(position)
-    return set(ends[:-1])
+    return {end for _, end in spans(sentences)[:-1]}
 
 
 def token_differences(gold, system):

@@ -188,42 +188,17 @@ def labelled_trees(n, n_labels, single_root=False):
             yield heads, labels
 
 
-def best_score(scores, single_root=False, projective=False):
-    """Return the highest arc-factored score of any tree, or minus infinity if there is none."""
-    trees = all_trees(len(scores) - 1, single_root)
-    return max(arc_score(t, scores) for t in trees if not projective or is_projective(t))
-
-
-def log_partition(scores, single_root=False):
-    """Return the logarithm of the sum over trees of exp(score), and the marginals as a list of rows p[h][m]."""
-    trees = [(t, arc_score(t, scores)) for t in all_trees(len(scores) - 1, single_root)]
-    top = max(score for _, score in trees)
-    marginals = [[0.0] * len(scores) for _ in scores]
+def log_partition(scores, single_root=False, trees=None):
+    """The logarithm of the sum of exp(score) over trees, by default all, and the probability of each arc, [N, N]."""
+    trees, p = all_trees(len(scores) - 1, single_root) if trees is None else trees, np.zeros(np.shape(scores))
+    values = [arc_score(tree, scores) for tree in trees]
+    top = max(values)
     if top == -math.inf:
-        return top, marginals
-    total = math.fsum(math.exp(score - top) for _, score in trees)
-    for tree, score in trees:
-        for m in range(1, len(tree)):
-            marginals[tree[m]][m] += math.exp(score - top) / total
-    return top + math.log(total), marginals
-
-
-def inverse_marginals(scores, single_root=False):
-    """Return marginals p[h, m] and log Z by the inverse of the Laplacian (Koo et al. 2007), for harmless scores."""
-    weights = np.exp(np.array(scores, float))
-    np.fill_diagonal(weights, 0.0)
-    inner, root = weights[1:, 1:], weights[0, 1:]
-    laplacian = np.diag(inner.sum(axis=0) + (0.0 if single_root else root)) - inner
-    if single_root:
-        laplacian[0] = root
-    inverse = np.linalg.inv(laplacian)
-    p = np.zeros_like(weights)
-    # Derivative of log det: an arc h -> m adds to entry (m, m) and is subtracted from (h, m), unless row 1 is replaced.
-    there = np.ones(len(root))
-    there[0] = 0.0 if single_root else 1.0
-    p[1:, 1:] = inner * (np.diag(inverse) * there - (inverse * there).T)
-    p[0, 1:] = root * (inverse[:, 0] if single_root else np.diag(inverse))
-    return p, np.linalg.slogdet(laplacian)[1]
+        return top, p
+    total = math.fsum(math.exp(value - top) for value in values)
+    for tree, value in zip(trees, values, strict=True):
+        p[tree[1:], range(1, len(tree))] += math.exp(value - top) / total
+    return top + math.log(total), p
 
 
 def difference(trees, score, head, word):

@@ -35,6 +35,12 @@ SUBSETS = [
 ]
 """The other sets of third order with compiled automata."""
 
+FORMS = [
+    pytest.param(dict.fromkeys(form.split(), True), id=form or "any")
+    for form in ("", "single_root", "projective", "single_root projective")
+]
+"""Restrictions of trees, as options."""
+
 ALL_SETS = ["arc", *HIGHER_ORDER]
 KINDS = ("continuous", "integer")
 
@@ -47,9 +53,7 @@ def draw_scores(rng, kind, size):
 def draw_arcs_of_words(rng, n, pruned):
     """A random arc space that contains a tree."""
     mask = rng.random((n + 1, n + 1)) < 0.5 if pruned else np.ones((n + 1, n + 1), bool)
-    order = [0, *(1 + rng.permutation(n)).tolist()]
-    for position in range(1, n + 1):
-        mask[order[rng.integers(position)], order[position]] = True
+    mask[draw_tree(rng, n)[1:], range(1, n + 1)] = True
     return arc_space_from_mask(mask)
 
 
@@ -78,6 +82,15 @@ def trees_over(arcs, single_root=False, projective=False):
 def best_score(parts, scores, trees):
     """The highest score of these trees, by the definition."""
     return max(map(naive_trees.tree_scorer(parts, scores), trees))
+
+
+UNIT = 2.0**90
+
+
+def exact_values(parts, scores, trees):
+    """The scores of trees as integers, in units of 2**-90, without rounding."""
+    find, values = naive_trees.tree_numbers(parts), [int(score * UNIT) for score in scores.tolist()]
+    return [sum(values[p] for listed in find(tree).values() for p in listed) for tree in trees]
 
 
 def draw_costs(rng, kind, size):

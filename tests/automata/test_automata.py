@@ -3,10 +3,14 @@
 import naive_dual
 import numpy as np
 import pytest
+import toy
 from instances import seeds
 from problems import ALL_SETS, HIGHER_ORDER, KINDS, SUBSETS, draw_problem
 
 from nonproj.automata.relaxed import decode_relaxed
+from nonproj.components.trainer import train
+from nonproj.errors import ConfigError
+from nonproj.options.config import Config
 from nonproj.parts.arcs import arc_space, full_arc_space
 from nonproj.parts.space import indicators, part_space
 
@@ -86,3 +90,8 @@ def test_indicators_do_not_need_a_decoder(name):
         z_grandparent[rng.integers(arcs.start[1:-1], arcs.start[2:])] = 1
         numbers = np.flatnonzero(z).tolist() + naive_dual.structure_numbers(parts, z, z_grandparent)
         assert np.flatnonzero(indicators(parts, z, z_grandparent)).tolist() == numbers
+
+
+def test_a_set_without_a_decoder_is_refused_before_training():
+    with pytest.raises(ConfigError, match="^parts: there is no decoder for arc,grandsibling; there are for "):
+        train(toy.sentences(3), Config().with_overrides({"parts": ["arc", "grandsibling"]}))

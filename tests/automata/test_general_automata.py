@@ -7,13 +7,11 @@ import naive_trees
 import numpy as np
 import pytest
 from instances import seeds
-from naive_crossing import value
-from problems import KINDS, as_functions, decode_tables, draw_automata, draw_problem, tree_paths, trees_over
+from problems import KINDS, as_functions, decode_tables, draw_automata, tree_paths, trees_over
 
 from nonproj.automata.general import best_paths, check_automata, restrict_automata
-from nonproj.dual.decoding import k_best
 from nonproj.dual.options import APPENDIX_A, POLYAK, DualOptions
-from nonproj.parts.arcs import arc_space, full_arc_space, subset
+from nonproj.parts.arcs import full_arc_space, subset
 from nonproj.parts.automaton import head_automata, moves
 
 # -- Viterbi -----------------------------------------------------------------------------------------------------------
@@ -43,22 +41,6 @@ def test_best_paths_equal_enumeration(seed, forbidden, kind):
         assert value == pytest.approx(values[h], rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("forbidden", [0.0, 0.3])
-@pytest.mark.parametrize("seed", range(8))
-def test_tree_paths_equal_enumeration(seed, forbidden):
-    rng = np.random.default_rng(seed)
-    arcs, automata, scores = draw_automata(rng, 3, "continuous", bool(seed % 2), forbidden)
-    twin = as_functions(arcs, automata)
-    trees = naive_trees.all_trees(3)
-    assert len(trees) == 16
-    for tree in trees:
-        paths = tree_paths(arcs, automata, scores, tree)
-        expected = naive_automata.tree_score(twin, arcs, scores, tree)
-        assert paths.values.sum() == pytest.approx(expected, rel=1e-12, abs=1e-12)
-        if expected > -math.inf:
-            assert paths.z.tolist() == [int(tree[m] == h) for h, m in zip(arcs.head, arcs.modifier, strict=True)]
-
-
 def test_ties_go_to_skipping_and_to_the_lowest_state():
     arcs = full_arc_space(2)
     automata = head_automata(arcs, 3)
@@ -68,31 +50,17 @@ def test_ties_go_to_skipping_and_to_the_lowest_state():
     assert not paths.z.any() and not paths.state.any() and not paths.first.any()
 
 
-def tabulate_automata(arcs, n_states, g, final):
-    """Head automata from the paper's functions: ``g(h, s, t, m)``, and ``final(q, s)`` of ending in a state."""
-    automata = head_automata(arcs, n_states)
-    states = range(n_states)
-    for q in range(len(arcs.out_start) - 1):
-        take, _ = moves(automata, q)
-        for j, a in enumerate(arcs.out[arcs.out_start[q] : arcs.out_start[q + 1]]):
-            m = int(arcs.modifier[a])
-            take[j] = [[g(q // 2, s, t, m) for t in states] for s in states]
-        automata.final[automata.state_start[q] : automata.state_start[q + 1]] = [final(q, s) for s in states]
-    return automata
-
-
 @pytest.mark.parametrize("rule", [APPENDIX_A, POLYAK])
 @pytest.mark.parametrize("most", [0, 1])
 def test_the_first_trees_may_be_rejected_or_all(most, rule):
     """Every word prefers the root, which may have one modifier, or none, so that no tree is accepted."""
     arcs = full_arc_space(3)
     scores = np.where(arcs.head == 0, 5.0, 0.1 * arcs.head + 0.01 * arcs.modifier)
-    automata = tabulate_automata(
-        arcs,
-        3,
-        lambda h, s, t, m: 0.0 if t == min(s + 1, 2) else -np.inf,  # states count modifiers
-        lambda q, s: -np.inf if q == 1 and s > most else 0.0,
-    )
+    automata = head_automata(arcs, 3)
+    for q in range(8):
+        moves(automata, q)[0][:, [0, 1, 2], [1, 2, 2]] = 0.0  # states count modifiers
+    automata.final[:] = 0.0
+    automata.final[3:6][most + 1 :] = -np.inf
     ours = decode_tables(arcs, automata, scores, DualOptions(rule=rule))
     assert naive_trees.is_tree(ours.tree.tolist())
     if most:
@@ -102,17 +70,19 @@ def test_the_first_trees_may_be_rejected_or_all(most, rule):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_restricted_automata_score_the_trees_that_are_left(kind):
+@pytest.mark.parametrize("forbidden", [0.0, 0.3])
+def test_tree_paths_of_whole_and_restricted_automata_equal_enumeration(forbidden, kind):
     for seed in seeds(20):
         rng = np.random.default_rng(seed)
-        arcs, automata, scores = draw_automata(rng, 4, kind, False, 0.2)
-        keep = rng.random(len(scores)) < 0.7
-        fewer = restrict_automata(arcs, automata, keep)
-        for tree in naive_trees.all_trees(4):
-            if keep[np.array(tree)[arcs.modifier] == arcs.head].all():
-                expected = naive_automata.tree_score(as_functions(arcs, automata), arcs, scores, tree)
-                found = tree_paths(subset(arcs, keep), fewer, scores[keep], tree).values.sum()
-                assert found == pytest.approx(expected)
+        arcs, automata, scores = draw_automata(rng, 4, kind, bool(seed % 2), forbidden)
+        keep = rng.random(len(scores)) < (1.0 if seed % 3 else 0.7)
+        twin, few, fewer = as_functions(arcs, automata), subset(arcs, keep), restrict_automata(arcs, automata, keep)
+        for tree in trees_over(few):
+            paths = tree_paths(few, fewer, scores[keep], tree)
+            expected = naive_automata.tree_score(twin, arcs, scores, tree)
+            assert paths.values.sum() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+            if expected > -math.inf:
+                assert paths.z.tolist() == [int(tree[m] == h) for h, m in zip(few.head, few.modifier, strict=True)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -138,30 +108,7 @@ def test_branch_and_bound_certifies_what_enumeration_finds(forbidden, kind):
     assert tried >= 0.15 * len(chosen) and searched >= 0.04 * len(chosen)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("cost", [0.0, 0.5])
-def test_k_best_trees_of_a_set_without_compiled_automata(cost, kind):
-    for seed in seeds(15):
-        rng = np.random.default_rng(seed)
-        parts, scores = draw_problem(rng, 4, ("arc", "trisibling"), kind, bool(seed % 2))
-        score = naive_trees.tree_scorer(parts, scores)
-        costs = dict.fromkeys(naive_trees.pairs_of(parts.arcs), cost)
-        values = [value(tree, score(tree), costs) for tree in trees_over(parts.arcs)]
-        found = k_best(parts, scores, 6, costs=np.full(len(parts.arcs.head), cost))
-        np.testing.assert_allclose([each.score for each in found], sorted(values)[::-1][:6], atol=1e-7)
-        assert all(each.certified for each in found)
-        assert len({tuple(each.tree) for each in found}) == min(6, len(values))
-
-
 # -- errors ------------------------------------------------------------------------------------------------
-
-
-def test_tables_list_candidates_outward():
-    arcs = arc_space([0, 0, 2, 2, 0], [1, 2, 1, 3, 3], 3)
-    automata = tabulate_automata(arcs, 2, lambda h, s, t, m: 1000 * h + 100 * m + 10 * s + t, lambda q, s: 10 * q + s)
-    assert moves(automata, 1)[0].tolist() == [[[100 * m, 100 * m + 1], [100 * m + 10, 100 * m + 11]] for m in (1, 2, 3)]
-    assert moves(automata, 4)[0].tolist() == [[[2100, 2101], [2110, 2111]]]
-    assert automata.final.tolist() == [10 * q + s for q in range(8) for s in (0, 1)]
 
 
 def test_errors_name_what_is_wrong():

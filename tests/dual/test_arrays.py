@@ -7,31 +7,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from naive_domain import used_scores
-from naive_trees import all_trees, is_projective
+from naive_trees import tree_array
 from pages import run_page
 
 from nonproj.dual.arrays import decode_scores
 
 
-def value(tree, arcs, siblings, grandparents):
-    """The score of a tree from the definition of the arrays."""
-    n, total = len(tree) - 1, math.fsum(arcs[tree[m], m] for m in range(1, len(tree)))
-    for h in range(n + 1):
-        for side in (range(h - 1, 0, -1), range(h + 1, n + 1)):
-            before = h
-            for m in (m for m in side if tree[m] == h):
-                total += siblings[h, before, m] if siblings is not None else 0.0
-                before = m
-    if grandparents is not None:
-        total += math.fsum(grandparents[tree[tree[m]], tree[m], m] for m in range(1, n + 1) if tree[m] > 0)
-    return total
-
-
-def best(n, arcs, siblings, grandparents, single_root, projective):
-    """The values of all trees, best first."""
-    trees = [tree for tree in all_trees(n) if not single_root or sum(h == 0 for h in tree[1:]) == 1]
-    trees = [tree for tree in trees if not projective or is_projective(tree)]
-    return sorted((value(tree, arcs, siblings, grandparents) for tree in trees), reverse=True)
+def exact_values(single_root=True, **arrays):
+    """The score of every tree, by its heads, without rounding; the arrays by the names of part types."""
+    n = len(arrays["arc"]) - 1
+    used = used_scores(n, arrays, single_root, projective=False).astype(np.float64).tolist()
+    trees = map(tuple, tree_array(n, single_root).tolist())
+    return {tree: sum(map(Fraction, row)) for tree, row in zip(trees, used, strict=True)}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
@@ -84,16 +71,6 @@ def test_the_page_on_scores_of_ones_own(tmp_path, monkeypatch):
 # -- labels, lists and other numbers -----------------------------------------------------------------------------------
 
 
-def labelled(n, arcs, labels, siblings=None, single_root=True):
-    """The score and the labels of every labelled tree."""
-    found = []
-    for tree in all_trees(n, single_root):
-        for names in itertools.product(range(labels.shape[-1]), repeat=n):
-            own = math.fsum(labels[tree[m], m, names[m - 1]] for m in range(1, n + 1))
-            found.append((value(tree, arcs, siblings, None) + own, tree, (-1, *names)))
-    return found
-
-
 @pytest.mark.parametrize("higher", [False, True])
 @pytest.mark.parametrize("single_root", [False, True])
 def test_labelled_trees_equal_enumeration(higher, single_root):
@@ -101,17 +78,23 @@ def test_labelled_trees_equal_enumeration(higher, single_root):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 4))
         arcs, labels = rng.normal(size=(n + 1, n + 1)), rng.normal(size=(n + 1, n + 1, 3))
-        siblings = rng.normal(size=(n + 1,) * 3) if higher else None
+        siblings = rng.normal(size=(n + 1,) * 3) * higher
         labels[rng.random(labels.shape) < 0.2] = (-np.inf, np.finfo(np.float32).min)[seed % 2]
         labels[0, :, 0] = 0.5
-        every = [each for each in labelled(n, arcs, labels, siblings, single_root) if each[0] > -1e30]
+        every = []
+        for tree, value in exact_values(single_root, arc=arcs, sibling=siblings).items():
+            for names in itertools.product(range(3), repeat=n):
+                own = math.fsum(
+                    labels[h, m, label] for m, (h, label) in enumerate(zip(tree[1:], names, strict=True), 1)
+                )
+                every += [(float(value) + own, tree, names)] if own > -1e30 else []
         given = {"label_scores": labels, "single_root": single_root, "marginals": not higher, "k": 1 if higher else 2}
-        found = decode_scores(arcs, siblings, **given)
+        found = decode_scores(arcs, siblings if higher else None, **given)
         score, tree, names = max(every)
         assert found.scores == pytest.approx(score) and found.certified
-        assert (found.heads.tolist(), found.labels.tolist()) == (list(tree[1:]), list(names[1:]))
+        assert (found.heads.tolist(), found.labels.tolist()) == (list(tree[1:]), list(names))
         if not higher:
-            best = {tuple(tree): score for score, tree, _ in sorted(every)}
+            best = {tree: score for score, tree, _ in sorted(every)}
             assert [tree.score for tree in found.trees] == pytest.approx(sorted(best.values(), reverse=True)[:2])
             expected = np.zeros((n + 1, n + 1))
             for score, tree, _ in every:
@@ -120,51 +103,36 @@ def test_labelled_trees_equal_enumeration(higher, single_root):
             np.testing.assert_allclose(found.marginals, expected / total, atol=1e-9)
 
 
-RAGGED = [np.zeros((2, 2)), np.zeros((3, 3))]
+ZEROS, RAGGED = np.zeros((3, 3)), [np.zeros((2, 2)), np.zeros((3, 3))]
 NAN = r"label_scores\[1, 0, 2, 1\] is nan; a finite score is expected, or minus infinity for an absent label"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.zeros((2, 3)),), r"arc_scores has shape \(2, 3\); \(N, N\) or \(B, N, N\) with N = words"),
-        ((np.zeros((3, 3)), np.zeros((2, 2, 2))), r"siblings has shape \(2, 2, 2\), which does not match \(3, 3\)"),
-        ((np.full((3, 3), -1e300),), r"arc_scores\[0, 1\] is -1e\+300; the maximum absolute value is"),
-        ((with_entry((2, 3, 3), (1, slice(None), 1), -np.inf),), "sentence 1: no tree spans the words"),
-        ((np.zeros((3, 3), complex),), "arc_scores is complex; real scores are expected"),
-        ((np.zeros((3, 3)), np.zeros((3, 3, 3), complex)), "siblings is complex"),
-        (([["a", "b"], ["c", "d"]],), "arc_scores is of dtype <U1; numbers are expected"),
-        (([[1.0, 2.0], [3.0]],), "arc_scores has rows of different lengths"),
-        (([np.zeros((2, 2)), np.zeros((3, 2))],), r"arc_scores\[1\] has shape \(3, 2\); \(N, N\) with N"),
-        ((RAGGED, [np.zeros((3, 3, 3)), np.zeros((2, 2, 2))]), "does not match"),
-    ],
-)
-def test_what_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        decode_scores(*arguments)
 
 
 @pytest.mark.parametrize(
     ("arcs", "name", "wrong", "message"),
     [
+        (np.zeros((2, 3)), "k", 1, r"arc_scores has shape \(2, 3\); \(N, N\) or \(B, N, N\) with N = words"),
+        (np.full((3, 3), -1e300), "k", 1, r"arc_scores\[0, 1\] is -1e\+300; the maximum absolute value is"),
+        (with_entry((2, 3, 3), (1, slice(None), 1), -np.inf), "k", 1, "sentence 1: no tree spans the words"),
+        (np.zeros((3, 3), complex), "k", 1, "arc_scores is complex; real scores are expected"),
+        ([["a", "b"], ["c", "d"]], "k", 1, "arc_scores is of dtype <U1; numbers are expected"),
+        ([[1.0, 2.0], [3.0]], "k", 1, "arc_scores has rows of different lengths"),
+        ([np.zeros((2, 2)), np.zeros((3, 2))], "k", 1, r"arc_scores\[1\] has shape \(3, 2\); \(N, N\) with N"),
+        (ZEROS, "siblings", np.zeros((2, 2, 2)), r"siblings has shape \(2, 2, 2\), which does not match \(3, 3\)"),
+        (ZEROS, "siblings", np.zeros((3, 3, 3), complex), "siblings is complex"),
+        (RAGGED, "siblings", [np.zeros((3, 3, 3)), np.zeros((2, 2, 2))], "does not match"),
         (RAGGED, "lengths", [1, 2], "lengths is for padded arrays"),
-        (np.zeros((3, 3)), "lengths", [3], r"lengths\[0\] is 3; an integer from 0 to 2 is expected"),
-        (np.zeros((3, 3)), "lengths", [-1], r"lengths\[0\] is -1; an integer from 0 to 2 is expected"),
-        (np.zeros((3, 3)), "lengths", [1, 1], r"lengths has shape \(2,\); \(1,\) is expected, one for each sentence"),
-        (np.zeros((3, 3)), "lengths", [1.0], "lengths is of dtype float64; integers are expected"),
-        (
-            np.zeros((5000, 3, 3)),
-            "lengths",
-            [2] * 4999 + [7],
-            r"^lengths\[4999\] is 7; an integer from 0 to 2 is expected$",
-        ),
-        (np.zeros((3, 3)), "label_scores", np.zeros((3, 3)), r"label_scores has shape \(3, 3\); \(N, N, L\) or"),
-        (np.zeros((3, 3)), "label_scores", np.zeros((2, 2, 4)), "does not match"),
+        (ZEROS, "lengths", [3], r"lengths\[0\] is 3; an integer from 0 to 2 is expected"),
+        (ZEROS, "lengths", [-1], r"lengths\[0\] is -1; an integer from 0 to 2 is expected"),
+        (ZEROS, "lengths", [1, 1], r"lengths has shape \(2,\); \(1,\) is expected, one for each sentence"),
+        (ZEROS, "lengths", [1.0], "lengths is of dtype float64; integers are expected"),
+        (np.zeros((5000, 3, 3)), "lengths", [2] * 4999 + [7], r"^lengths\[4999\] is 7; an integer from 0 to 2 is exp"),
+        (ZEROS, "label_scores", np.zeros((3, 3)), r"label_scores has shape \(3, 3\); \(N, N, L\) or"),
+        (ZEROS, "label_scores", np.zeros((2, 2, 4)), "does not match"),
         (np.zeros((2, 3, 3)), "label_scores", with_entry((2, 3, 3, 2), (1, 0, 2, 1), np.nan), NAN),
         (with_entry((3, 3), (1, 2), np.nan), "label_scores", np.zeros((3, 3, 2)), r"arc_scores\[1, 2\] is nan"),
     ],
 )
-def test_wrong_lengths_and_labels_are_refused(arcs, name, wrong, message):
+def test_what_is_refused(arcs, name, wrong, message):
     with pytest.raises(ValueError, match=message):
         decode_scores(arcs, **{name: wrong})
 
@@ -175,30 +143,35 @@ def test_labels_that_do_not_count_are_not_looked_at():
     assert decode_scores(np.zeros((3, 3)), label_scores=labels).labels.tolist() == [0, 0]
 
 
-def test_ranked_trees_are_in_order_beside_arcs_that_are_almost_masked():
+def almost_masked(rng):
     """Scores of -1e8 do not forbid an arc, and the last of twenty trees has some: the first is exact all the same."""
-    rng = np.random.default_rng(214)
     arcs = np.round(rng.normal(size=(4, 4)) * 0.05, 2)
     arcs = np.where(rng.random((4, 4)) < 0.5, -1e8, arcs)
-    grandparents = np.round(rng.normal(size=(4, 4, 4)) * 0.05, 2)
-    expected = best(3, arcs, None, grandparents, True, False)
-    found = decode_scores(arcs, None, grandparents, k=20)
-    scores = [tree.score for tree in found.trees]
-    assert scores == sorted(scores, reverse=True)
-    np.testing.assert_allclose(scores, expected[:20], rtol=1e-12)
-    assert found.certified and found.scores == scores[0]
+    return {"arc": arcs, "grandparent": np.round(rng.normal(size=(4, 4, 4)) * 0.05, 2)}
 
 
-def test_ranked_trees_that_tie_but_for_rounding_are_in_order_and_under_exact_bounds():
+def rounded_apart(rng):
     """Scores relative to the best arcs tie where a constant for each word has rounded the scores themselves apart."""
-    trees = [tuple(tree) for tree in all_trees(4) if tree.count(0) == 1]
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        arcs = rng.uniform(0.5, 2) * rng.integers(-2, 3, (5, 5)) + 10 * rng.normal(size=5)
-        left = {tree: sum(Fraction(float(arcs[tree[m], m])) for m in range(1, 5)) for tree in trees}
-        found = decode_scores(arcs, k=20).trees
-        assert [tree.score for tree in found] == sorted((tree.score for tree in found), reverse=True)
-        for tree in found:
+    return {"arc": rng.uniform(0.5, 2) * rng.integers(-2, 3, (5, 5)) + 10 * rng.normal(size=5)}
+
+
+def small_gains(rng):
+    """Gains that are below the rounding error end the local search."""
+    arcs = np.where(rng.random((5, 5)) < 0.7, -0.1, 1e-16 * rng.normal(size=(5, 5)))
+    return {"arc": arcs, "grandparent": 1e-19 * rng.normal(size=(5, 5, 5))}
+
+
+@pytest.mark.parametrize("draw", [almost_masked, rounded_apart, small_gains])
+def test_ranked_trees_are_in_order_and_under_exact_bounds(draw):
+    for seed in [*range(20), 214]:
+        arrays = draw(np.random.default_rng(seed))
+        left = exact_values(**arrays)
+        expected = sorted(map(float, left.values()), reverse=True)[:20]
+        found = decode_scores(arrays["arc"], None, arrays.get("grandparent"), k=20)
+        scores = [tree.score for tree in found.trees]
+        assert scores == sorted(scores, reverse=True) and found.certified and found.scores == scores[0]
+        np.testing.assert_allclose(scores, expected, rtol=1e-12, atol=1e-15)
+        for tree in found.trees:
             assert tree.certified and Fraction(tree.bound) >= max(left.values())
             del left[tuple(tree.tree.tolist())]
 
@@ -245,15 +218,14 @@ def test_no_bound_is_below_the_exact_optimum(higher):
     for seed in range(60):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(2, 5))
-        axes = (2, *(3 for _ in higher))
-        arcs, *cubes = (10.0 ** rng.integers(-3, 6) * rng.normal(size=(n + 1,) * each) for each in axes)
-        cubes = dict(zip(higher, cubes, strict=True))
-        arrays = {"arc": arcs} | {name.removesuffix("s"): cube for name, cube in cubes.items()}
-        used = used_scores(n, arrays, single_root=True, projective=False).astype(np.float64)
-        optimum = max(sum(map(Fraction, row)) for row in used.tolist())
+        scales = 10.0 ** rng.integers(-3, 6, 3)
+        arcs, *cubes = (scale * rng.normal(size=(n + 1,) * each) for scale, each in zip(scales, (2, 3, 3), strict=True))
+        cubes = dict(zip(higher, cubes, strict=False))
+        used = exact_values(arc=np.abs(arcs), **{name[:-1]: np.abs(cube) for name, cube in cubes.items()})
+        optimum = max(exact_values(arc=arcs, **{name[:-1]: cube for name, cube in cubes.items()}).values())
         found = decode_scores(arcs, **cubes)
         assert Fraction(float(found.bounds)) >= optimum
-        assert found.certified and found.bounds - found.scores <= 1e-12 * np.abs(used).sum(axis=1).max()
+        assert found.certified and found.bounds - found.scores <= 1e-12 * max(used.values())
         below += Fraction(float(found.scores)) < optimum
     assert below > 5
 
@@ -263,16 +235,6 @@ def test_the_second_tree_is_exact_beside_arcs_that_are_very_low():
     assert [tree.heads.tolist() for tree in decode_scores(arcs, k=2).trees] == [[2, 0, 1], [3, 1, 0]]
     arcs[2][1] = -np.inf  # now without a search
     assert decode_scores(arcs).heads.tolist() == [3, 1, 0]
-
-
-def test_local_search_ends_where_gains_are_below_the_rounding_error():
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        arcs = np.where(rng.random((5, 5)) < 0.7, -0.1, 1e-16 * rng.normal(size=(5, 5)))
-        grandparents = 1e-19 * rng.normal(size=(5, 5, 5))
-        found = decode_scores(arcs, None, grandparents, k=5)
-        expected = best(4, arcs, None, grandparents, True, False)[:5]
-        assert [tree.score for tree in found.trees] == pytest.approx(expected, abs=1e-15)
 
 
 def test_ties_of_score_zero_are_certified():

@@ -5,7 +5,7 @@ import math
 import naive_trees
 import numpy as np
 import pytest
-from problems import ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, draw_problem
+from problems import ARC_GRANDPARENT, HIGHER_ORDER, KINDS, best_score, draw_problem, draw_tree
 
 from nonproj.automata.compiled import GAIN_WORK, HEAD_WORK, compiled_starts, count_work
 from nonproj.automata.third import STATE_WORK
@@ -14,7 +14,7 @@ from nonproj.dual.options import UNLIMITED, DualOptions, SearchOptions, check_op
 from nonproj.dual.problem import problem_of
 from nonproj.dual.search import _Search
 from nonproj.dual.subgradient import AGREED
-from nonproj.parts.arcs import arc_space_from_mask
+from nonproj.parts.arcs import arc_space
 from nonproj.parts.space import part_space, tree_score
 
 
@@ -24,13 +24,8 @@ def test_the_only_tree_is_agreed_on_at_once(name):
     for seed in range(40):
         rng = np.random.default_rng(seed)
         n = int(rng.integers(1, 9))
-        heads = [-1] + [0] * n
-        order = 1 + rng.permutation(n)
-        for position in range(1, n):
-            heads[order[position]] = int(rng.choice([0, *order[:position]]))
-        mask = np.zeros((n + 1, n + 1), bool)
-        mask[heads[1:], range(1, n + 1)] = True
-        parts = part_space(arc_space_from_mask(mask), name)
+        heads = draw_tree(rng, n).tolist()
+        parts = part_space(arc_space(heads[1:], range(1, n + 1), n), name)
         scores = rng.normal(scale=100, size=len(parts))
         options = check_options(DualOptions())
         problem = problem_of(parts, scores, options)

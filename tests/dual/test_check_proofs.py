@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from instances import seeds
-from naive_crossing import value
-from naive_trees import pairs_of, tree_scorer
-from problems import KINDS, draw_problem, draw_scores, trees_over
+from problems import KINDS, all_values, draw_problem, draw_scores, trees_over
 
 from nonproj import decode_scores
 from nonproj.cli.main import main
@@ -64,10 +62,9 @@ def problem_of(proof):
         mask[heads, m] = True
     parts = part_space(arc_space_from_mask(mask), list(proof["scores"]))
     scores = np.concatenate(list(proof["scores"].values()))
+    costs = np.array(proof["costs"]) if proof["costs"] else None
     trees = trees_over(parts.arcs, proof["single_root"], proof["projective"])
-    known, score = ([int(head) for head in tree] for tree in trees), tree_scorer(parts, scores)
-    costs = dict(zip(pairs_of(parts.arcs), proof["costs"], strict=True)) if proof["costs"] else None
-    return {tuple(tree[1:]): value(tree, score(tree), costs) for tree in known}
+    return {tree[1:]: value for tree, value in all_values(parts, scores, costs, trees).items()}
 
 
 def is_true(proof):
@@ -107,8 +104,12 @@ def places_of(value, path=()):
 
 
 def alter(rng, proof):
-    """A copy of a proof, with something at random replaced, removed, doubled or exchanged."""
+    """A copy of a proof, with something at random replaced, removed, doubled or exchanged, or of any other tree."""
     altered = copy.deepcopy(proof)
+    if rng.random() < 0.4:
+        heads, score = list(problem_of(proof).items())[int(rng.integers(len(problem_of(proof))))]
+        altered["trees"] = [{"heads": list(heads), "score": score, "within": 1e-7}]
+        return altered
     paths = list(places_of(altered))[1:]
     *path, key = paths[int(rng.integers(len(paths)))]
     holder = altered
@@ -132,7 +133,7 @@ def alter(rng, proof):
     return altered
 
 
-PIECES = [(0, 200), *(pytest.param(first, 10_000, marks=pytest.mark.thorough) for first in range(0, 100_000, 10_000))]
+PIECES = [(0, 300), *(pytest.param(first, 10_000, marks=pytest.mark.thorough) for first in range(0, 100_000, 10_000))]
 
 
 @pytest.mark.parametrize(("first", "count"), PIECES)
@@ -248,21 +249,6 @@ def test_limits(size, projective):
     record |= {"scores": {"arc": [0.0] * (2 * size)}, "trees": [{"heads": [0] * size, "score": 0.0, "within": 0.0}]}
     with pytest.raises(Refused, match=f"^.*{size} words; at most {size - 1}"):
         check_line(as_line(record))
-
-
-def test_a_worse_tree_is_refused():
-    """A tree that is not the best cannot be claimed to be."""
-    refused = 0
-    for proof in map(draw_proof, seeds(60, least=20)):
-        if proof is not None and len(proof["trees"]) == 1:
-            values = problem_of(proof)
-            worse = [heads for heads, score in values.items() if score < max(values.values()) - 1e-6]
-            for heads in worse[: len(seeds(len(worse)))]:
-                proof["trees"] = [{"heads": list(heads), "score": values[heads], "within": 1e-7}]
-                with pytest.raises(Refused):
-                    check_line(as_line(proof))
-                refused += 1
-    assert refused > 100
 
 
 def test_arrays():

@@ -9,6 +9,7 @@ from naive_crossing import crossed_arcs, crossing_arcs
 
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import branch_and_bound
+from nonproj.dual.options import SearchOptions
 from nonproj.errors import ConfigError, ModelError
 from nonproj.learning.crossing import CrossingLearner, loss_weights
 from nonproj.learning.hyperparameters import CROSSING
@@ -24,13 +25,13 @@ from nonproj.scoring.labels import label_scores
 from nonproj.scoring.templates import load_templates, part_templates
 from nonproj.trees.crossing import nonprojective
 
+SMALL = toy.FROM_GOLD_TAGS | {"training.epochs": 2, "decoding.projective": False}
+
 
 @pytest.fixture(scope="module")
 def model():
     """A parser that has seen few sentences, so that it hesitates."""
-    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 14)
-    small |= {"training.epochs": 2, "confidence.share": 0.0, "decoding.projective": False}
-    return train(toy.sentences(40), Config().with_overrides(small))
+    return train(toy.sentences(40), Config().with_overrides(SMALL))
 
 
 def parser_of(model, **decoding):
@@ -43,6 +44,12 @@ def scored(parser, sentence):
     batch = parser.run([sentence], until=score)
     costs = next(iter(crossing_costs(batch, [0])), None)
     return batch, None if costs is None else costs.costs
+
+
+def encoded(model, sentence):
+    """A sentence as integers, and the numbers of its labels."""
+    labels = np.array([model.labels.index(label) for label in sentence.labels])
+    return parser_of(model).loaded.encoder.encode(sentence), labels
 
 
 def rows_of(tree):
@@ -58,8 +65,8 @@ def test_trees_are_the_best_ones_less_their_costs(model):
         for sentence in toy.sentences(40, seed=7):
             batch, costs = scored(parser, sentence)
             found, first = parser.parse(sentence), free.parse(sentence)
-            options, search = parser.request.options, parser.request.search
-            best = branch_and_bound(batch.spaces[0], batch.scores[0], options, search, costs)
+            given = batch.spaces[0], batch.scores[0], parser.request.options
+            best = branch_and_bound(*given, SearchOptions(10**8), costs)
             assert found.decoded.certified and found.decoded.score == pytest.approx(best.score)
             tree = found.decoded.tree.tolist()
             own = dict(zip(zip(batch.arcs[0].head, batch.arcs[0].modifier, strict=True), costs, strict=True))
@@ -87,11 +94,9 @@ def test_costs_are_those_of_the_probability(model):
 
 def test_arcs_that_cross_in_training_cost_less(model):
     """Arcs of gold trees that the model has not seen."""
-    costs, crossed = [], []
+    costs, crossed, table = [], [], parser_of(model).loaded.crossing_table
     for sentence in toy.sentences(40, seed=11):
-        tokens = parser_of(model).loaded.encoder.encode(sentence)
-        labels = np.array([model.labels.index(label) for label in sentence.labels])
-        table = parser_of(model).loaded.crossing_table
+        tokens, labels = encoded(model, sentence)
         costs += model.loaded(CrossingScorer).costs(tokens, rows_of(sentence.tree), labels, table).tolist()
         crossed += [m in crossed_arcs(sentence.tree.tolist()) for m in range(1, len(labels) + 1)]
     costs, crossed = np.array(costs), np.array(crossed)
@@ -101,8 +106,7 @@ def test_arcs_that_cross_in_training_cost_less(model):
 def test_the_logistic_model_follows_its_gradient(model):
     """On one sentence the loss falls, and crossed arcs become likely."""
     sentence = next(s for s in toy.sentences(40) if nonprojective(s.heads).any())
-    tokens = parser_of(model).loaded.encoder.encode(sentence)
-    labels = np.array([model.labels.index(label) for label in sentence.labels])
+    tokens, labels = encoded(model, sentence)
     table = part_templates(load_templates(labelled=True)["crossing"], parser_of(model).loaded.encoder.attributes)
     learner = CrossingLearner(table, 14)
     losses = [learner.update(tokens, sentence.tree, labels) for _ in range(80)]
@@ -137,8 +141,7 @@ def test_where_there_are_no_costs(model):
     for decoding in ({"crossing": 0.0}, {"projective": True}):
         assert scored(parser_of(model, **decoding), sentence)[1] is None
     projective = [s for s in toy.sentences(60) if not nonprojective(s.heads).any()]
-    small = dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 14) | {"confidence.share": 0.0}
-    plain = train(projective, Config().with_overrides(small | {"training.epochs": 1}))
+    plain = train(projective, Config().with_overrides(toy.FROM_GOLD_TAGS | {"training.epochs": 1}))
     assert "crossing" not in plain.components and Parser(plain).parse(sentence).paid is None
     for value in (-1, 1001, "none"):
         with pytest.raises(ConfigError, match="decoding.crossing"):

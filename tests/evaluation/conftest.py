@@ -18,7 +18,6 @@ def report(tmp_path_factory) -> Path:
 def page(browser, report):
     """The report in light colours; in the end there must not be any message in the console."""
     open_report(browser, report)
-    browser.execute_script("localStorage.clear()")
-    open_report(browser, report)
     yield browser
+    browser.execute_script("localStorage.clear()")
     assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy

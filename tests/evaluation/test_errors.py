@@ -5,17 +5,15 @@ import random
 
 import pytest
 from instances import seeds
-from judged import random_tree, sentence_of, text_of
-from naive_crossing import crossing_arcs
+from judged import evaluated, random_tree, sentence_of, text_of
 from naive_errors import counted_words, ratio, scores
 
 from nonproj.cli.main import main
 from nonproj.evaluation.errors import ARC_LENGTHS, DEPTHS, SENTENCE_LENGTHS, error_tables
 from nonproj.evaluation.report import error_report
-from nonproj.evaluation.scores import Evaluation, is_punctuation
+from nonproj.evaluation.scores import Evaluation
 
-KEYS = {"tag": 4, "label": 5}
-BINS = {"depth": (0, DEPTHS), "arc_length": (1, ARC_LENGTHS), "sentence_length": (2, SENTENCE_LENGTHS)}
+BINS = {"depth": DEPTHS, "arc_length": ARC_LENGTHS, "sentence_length": SENTENCE_LENGTHS}
 
 
 def two_parsers(seed):
@@ -33,26 +31,11 @@ def two_parsers(seed):
 
 
 def evaluations_of(sentences, outputs):
-    result = []
-    for output in outputs:
-        result.append(Evaluation())
-        for sentence, (heads, labels) in zip(sentences, output, strict=True):
-            result[-1].add(sentence, heads[1:], labels)
-    return result
+    return [evaluated((s, *parsed) for s, parsed in zip(sentences, output, strict=True)) for output in outputs]
 
 
 def close(ours, theirs):
     return ours == [None if share is None else pytest.approx(share, abs=1e-12) for share in theirs]
-
-
-def own_crossing(sentences, trees, punctuation):
-    """Whether the arc of each word crosses in the tree of a parser."""
-    found = []
-    for sentence, heads in zip(sentences, trees, strict=True):
-        crossing = crossing_arcs([int(head) for head in heads])
-        words = [m for m, form in enumerate(sentence.forms, 1) if punctuation or not is_punctuation(form)]
-        found += [m in crossing for m in words]
-    return found
 
 
 @pytest.mark.parametrize("seed", seeds(12))
@@ -67,36 +50,34 @@ def test_tables_equal_the_definitions(seed, punctuation):
         count, uas, las = scores(chosen, len(outputs))
         return row["words"] == count and close(row["uas"], uas) and close(row["las"], las)
 
-    for table, column in KEYS.items():
+    for table in ("tag", "label"):
         rows = errors["tables"][table]
-        assert {row["name"] for row in rows} == {word[column] for word in words}
-        assert all(holds(row, [word for word in words if word[column] == row["name"]]) for row in rows)
+        assert {row["name"] for row in rows} == {getattr(word, table) for word in words}
+        assert all(holds(row, [word for word in words if getattr(word, table) == row["name"]]) for row in rows)
         assert [row["words"] for row in rows] == sorted((row["words"] for row in rows), reverse=True)
-    for table, (column, bins) in BINS.items():
+    for table, bins in BINS.items():
         rows = errors["tables"][table]
         assert sum(row["words"] for row in rows) == len(words)
         for row, (name, low, high) in zip(rows, bins, strict=True):
             assert row["name"] == name
-            assert holds(row, [word for word in words if low <= word[column] <= (high or (10**9 if low else 0))])
-    projective, crossing = errors["tables"]["nonprojective"]
-    assert holds(projective, [word for word in words if not word[3]])
-    assert holds(crossing, [word for word in words if word[3]])
+            most = high or (10**9 if low else 0)
+            assert holds(row, [word for word in words if low <= getattr(word, table) <= most])
+    nonprojective = errors["tables"]["nonprojective"]
+    assert all(holds(row, [word for word in words if word.crosses == kind]) for kind, row in enumerate(nonprojective))
 
     def predicted(row, i, flags):
         """Whether the precision of the words that a parser predicts to be of a kind is the share of these flags."""
         return row["predicted"][i] == len(flags) and close([row["precision"][i]], [ratio(flags)])
 
-    for i, output in enumerate(outputs):
-        own = own_crossing(sentences, [heads for heads, _ in output], punctuation)
-        kinds = [(*word[6][i], word[3], crosses, word[5]) for word, crosses in zip(words, own, strict=True)]
-        for kind, row in ((False, projective), (True, crossing)):
-            assert predicted(row, i, [right and gold == kind for right, _, gold, own, _ in kinds if own == kind])
+    for i in range(len(outputs)):
+        kinds = [(*word.ours[i], word.crosses, word.label) for word in words]
+        for kind, row in enumerate(nonprojective):
+            assert predicted(row, i, [right and gold == kind for right, _, own, gold, _ in kinds if own == kind])
         for row in errors["tables"]["nonprojective_label"]:
             name = row["name"]
-            assert row["words"] == sum(gold and label == name for _, _, gold, _, label in kinds)
-            assert predicted(
-                row, i, [r and gold and of == name for r, by, gold, own, of in kinds if own and by == name]
-            )
+            assert row["words"] == sum(gold and label == name for *_, gold, label in kinds)
+            flags = [right and gold and of == name for right, by, own, gold, of in kinds if own and by == name]
+            assert predicted(row, i, flags)
         for row in errors["tables"]["label"]:
             name = row["name"]
             assert predicted(row, i, [right and of == name for right, by, _, _, of in kinds if by == name])

@@ -1,19 +1,21 @@
-"""Evaluation against a naive implementation of the definitions, word by word."""
+"""Evaluation against the definitions, word by word; the permutation test against the enumeration of all exchanges."""
 
 import io
+import itertools
 import json
 import random
 
 import numpy as np
 import pytest
 from instances import seeds
-from judged import FORMS, cases, naive_punctuation, random_tree, sentence_of, text_of
+from judged import FORMS, cases, evaluated, naive_punctuation, random_tree, sentence_of, text_of
 from naive_crossing import crossing_arcs
-from naive_errors import ratio
+from naive_errors import counted_words, ratio
 from naive_trees import all_trees
 
 from nonproj.errors import DataError
 from nonproj.evaluation.scores import Evaluation, evaluate, is_punctuation
+from nonproj.evaluation.significance import compare
 from nonproj.io import conll
 from nonproj.trees.crossing import nonprojective
 from nonproj.types import Decoded
@@ -22,40 +24,30 @@ from nonproj.types import Decoded
 
 
 def naive_figures(data, with_punctuation):
-    words = []
-    for number, (sentence, predicted, labels) in enumerate(data):
-        gold = sentence.tree.tolist()
-        for m in range(1, len(gold)):
-            if with_punctuation or not naive_punctuation(sentence.rows[m - 1][1]):
-                head_right = gold[m] == predicted[m]
-                label_right = labels[m - 1] == sentence.rows[m - 1][7]
-                words.append((number, m, gold, predicted, head_right, label_right))
-
-    def arcs(of_kind):
-        """Precision and recall of the arcs for which of_kind(tree, modifier)."""
-        in_gold = {(number, m, gold[m]) for number, m, gold, _, _, _ in words if of_kind(gold, m)}
-        in_predicted = {(number, m, tree[m]) for number, m, _, tree, _, _ in words if of_kind(tree, m)}
-        common = in_gold & in_predicted
-        return {
-            "gold": len(in_gold),
-            "predicted": len(in_predicted),
-            "common": len(common),
-            "right_head": ratio(right for _, m, _, tree, right, _ in words if of_kind(tree, m)),
-            "precision": len(common) / len(in_predicted) if in_predicted else None,
-            "recall": len(common) / len(in_gold) if in_gold else None,
-            "f1": 2 * len(common) / (len(in_gold) + len(in_predicted)) if in_gold or in_predicted else None,
-        }
-
-    seen = sorted({word[0] for word in words})
+    sentences, trees, labels = zip(*data, strict=True)
+    words = counted_words(sentences, [list(zip(trees, labels, strict=True))], with_punctuation)
+    for word in words:
+        [(word.right, word.given, word.own)] = word.ours
+        word.both = word.right and word.given == word.label
+    own, common = [word.right for word in words if word.own], sum(w.right and w.own and w.crosses for w in words)
+    gold, seen = sum(word.crosses for word in words), {word.sentence for word in words}
     return {
         "words": len(words),
-        "uas": ratio(word[4] for word in words),
-        "las": ratio(word[4] and word[5] for word in words),
-        "label_accuracy": ratio(word[5] for word in words),
-        "complete": ratio(all(word[4] for word in words if word[0] == number) for number in seen),
-        "complete_labelled": ratio(all(word[4] and word[5] for word in words if word[0] == number) for number in seen),
-        "root_accuracy": ratio(word[4] for word in words if word[2][word[1]] == 0),
-        "nonprojective": arcs(lambda heads, m: m in crossing_arcs(heads)),
+        "uas": ratio(word.right for word in words),
+        "las": ratio(word.both for word in words),
+        "label_accuracy": ratio(word.given == word.label for word in words),
+        "complete": ratio(all(word.right for word in words if word.sentence == number) for number in seen),
+        "complete_labelled": ratio(all(word.both for word in words if word.sentence == number) for number in seen),
+        "root_accuracy": ratio(word.right for word in words if word.arc_length == 0),
+        "nonprojective": {
+            "gold": gold,
+            "predicted": len(own),
+            "common": common,
+            "right_head": ratio(own),
+            "precision": common / len(own) if own else None,
+            "recall": common / gold if gold else None,
+            "f1": 2 * common / (gold + len(own)) if gold or own else None,
+        },
     }
 
 
@@ -67,14 +59,6 @@ def near(ours, theirs):
 
 
 # Figures
-
-
-def evaluated(data):
-    """The evaluation of trees in memory."""
-    evaluation = Evaluation()
-    for sentence, heads, labels in data:
-        evaluation.add(sentence, np.array(heads[1:]), iter(labels))
-    return evaluation
 
 
 @pytest.mark.parametrize("seed", seeds(25))
@@ -152,9 +136,8 @@ def test_certificates_and_speed():
 
 
 def test_nonprojective_arcs():
-    """Of all small trees, as many as Cayley's formula says, and of some long ones."""
+    """Of all small trees, and of some long ones."""
     generator, small = random.Random(7), [tree for n in range(1, 6) for tree in all_trees(n)]
-    assert len(small) == sum((n + 1) ** (n - 1) for n in range(1, 6))
     for heads in [*small, *(random_tree(generator, n) for n in (30, 64, 65, 200))]:
         flags = nonprojective(np.array(heads[1:], dtype=np.int32))
         assert flags.dtype == bool
@@ -197,11 +180,7 @@ HINT = "; 'nonproj evaluate --ud' compares files whose tokens differ"
     [
         (TWO, row(1, "a") + row(2, "B") + "\n", "{out}:2: FORM is 'B', but 'b' in {gold}:2" + HINT),
         (TWO + TWO, TWO + row(1, "a") + "\n", "{out}:4: a sentence of 1 words, but of 2 in {gold}:4" + HINT),
-        (
-            "# x\n" + TWO,
-            "# y\n# z\n" + TWO[:-1] + row(3, "c"),
-            "{out}:3: a sentence of 3 words, but of 2 in {gold}:2" + HINT,
-        ),
+        (TWO, "# y\n# z\n" + TWO[:-1] + row(3, "c"), "{out}:3: a sentence of 3 words, but of 2 in {gold}:1" + HINT),
         (TWO + "# x\n" + TWO, TWO, "{out}:2: the sentences end here, after 1, but continue in {gold}:5"),
         (TWO, TWO + TWO, "{gold}:2: the sentences end here, after 1, but continue in {out}:4"),
         (TWO, row(1, "a") + row(2, "b", "_") + "\n", "{out}:1: HEAD is absent (_); evaluation needs a tree"),
@@ -229,3 +208,76 @@ def test_a_rejected_sentence_is_not_counted():
             evaluation.add(sentence, heads, labels)
     evaluation.add(sentence, [0, 1], "ab")
     assert evaluation.as_dict()["words"] == 2 and evaluation.las == 1.0
+
+
+def test_compare_of_equal_and_of_different_outputs():
+    generator, labels = random.Random(9), "a" * 10
+    trees = [(random_tree(generator, 10), random_tree(generator, 10)) for _ in range(60)]
+    sentences = [sentence_of(gold, labels, "x" * 10) for gold, _ in trees]
+    good, bad, same = (
+        evaluated((sentence, both[kind], labels) for sentence, both in zip(sentences, trees, strict=True))
+        for kind in (0, 1, 0)
+    )
+    assert compare(good, same)["las"] == {"first": 1.0, "second": 1.0, "difference": 0.0, "p": 1.0}
+    assert compare(good, same, labelled=False)["las"] is None
+    result = compare(good, bad, resamples=199)
+    assert (result["sentences"], result["words"]) == (60, 600)
+    assert result["uas"]["difference"] == pytest.approx(1 - bad.uas)
+    assert result["uas"]["p"] == 2 / 200  # no random sign pattern is as extreme
+    assert compare(bad, good)["uas"]["difference"] == -result["uas"]["difference"]
+
+
+def naive_p_value(data, other, with_labels, punctuation):
+    """Enumerate all exchanges of the two parses of each sentence."""
+
+    def correct(sentence, heads, labels):
+        rows = zip(sentence.heads, heads[1:], sentence.rows, labels, strict=True)
+        counted = (row for row in rows if punctuation or not naive_punctuation(row[2][1]))
+        return sum(gold == head and (not with_labels or row[7] == label) for gold, head, row, label in counted)
+
+    pairs = [(correct(*one), correct(*two)) for one, two in zip(data, other, strict=True)]
+    observed = abs(sum(a - b for a, b in pairs))
+    totals = [
+        abs(sum((b - a) * sign for sign, (a, b) in zip(signs, pairs, strict=True)))
+        for signs in itertools.product((-1, 1), repeat=len(pairs))
+    ]
+    return sum(total >= observed for total in totals) / len(totals)
+
+
+@pytest.mark.parametrize("punctuation", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_compare_equals_the_enumeration_of_all_exchanges(seed, punctuation):
+    generator = random.Random(seed)
+    data, other = cases(seed, count=9, longest=10), []
+    for sentence, heads, _ in data:
+        n = len(sentence)
+        trees = random_tree(generator, n), heads
+        other.append((sentence, trees[generator.random() >= 0.7], generator.choices("abc", k=n)))
+    one, two = evaluated(data), evaluated(other)
+    result, back = (compare(*pair, punctuation=punctuation) for pair in ((one, two), (two, one)))
+    scope = "with_punctuation" if punctuation else "without_punctuation"
+    first, second = (each.as_dict()[scope] for each in (one, two))
+    for name in ("uas", "las"):
+        exact = naive_p_value(data, other, name == "las", punctuation)
+        assert result[name]["p"] == pytest.approx(exact, abs=1e-12) == back[name]["p"]
+        assert (result[name]["first"], result[name]["second"]) == (first[name], second[name])
+        assert result[name]["difference"] == pytest.approx(first[name] - second[name])
+        sampled, again = (compare(one, two, punctuation=punctuation, resamples=400)[name]["p"] for _ in range(2))
+        assert sampled == again == pytest.approx(exact, abs=0.15)  # of fewer than the 512 sign patterns
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_compare_of_very_few_sentences(count):
+    one, two = Evaluation(), Evaluation()
+    for _ in range(count):
+        one.add(sentence_of([-1, 0, 1], "aa", "xx"), [0, 1])
+        two.add(sentence_of([-1, 0, 1], "aa", "xx"), [2, 0])
+    result = compare(one, two)
+    assert (result["sentences"], result["las"]) == (count, None)
+    assert result["uas"] == {"first": float(count), "second": 0.0, "difference": float(count), "p": 1.0}
+
+
+def test_compare_rejects_different_sentences():
+    one, other = (evaluated(cases(seed)) for seed in (0, 1))
+    with pytest.raises(ValueError, match="not of the same gold sentences"):
+        compare(one, other)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from browsing import found, open_report, shown
+from browsing import found, open_report, shown, wait
 from shown import COUNT, write_report
 
 from nonproj.cli.main import main
@@ -15,7 +15,7 @@ pytest.importorskip("selenium")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support import expected_conditions  # noqa: E402
-from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
 
 
 def test_words(page, report):
@@ -30,7 +30,7 @@ def test_words(page, report):
     assert places == [list(word) for word in words]
     pair = f"{sentences[0].forms[1]}  {sentences[0].rows[2][2]}"
     assert 1 in found(page, pair) and found(page, " ".join(pair.split()[::-1])) != found(page, pair)
-    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 .hit"))
+    wait(page).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 .hit"))
     assert page.find_element(By.CSS_SELECTOR, "#s1 .word.hit").get_attribute("data-word") == "2"
     assert found(page, "nowhere-at-all") == []
     page.find_element(By.ID, "reset").click()
@@ -56,7 +56,7 @@ def test_links_restore_the_view(page, report):
     values = {"text": form, "differs": "any", "sort": "confident"}
     assert {name: page.find_element(By.ID, name).get_attribute("value") for name in values} == values
     page.execute_script("location.hash = '#tag=PART'")
-    WebDriverWait(page, 10).until(lambda page: len(shown(page)) > len(numbers))
+    wait(page).until(lambda page: len(shown(page)) > len(numbers))
     assert page.find_element(By.ID, "tag").get_attribute("value") == "PART"
     open_report(page, report, "#s17")
     places = "return ['header', '#s17 h2'].map((name) => document.querySelector(name).getBoundingClientRect())"
@@ -79,7 +79,7 @@ def test_the_sentence_as_text(page, report):
         "return sentences[0].w.join(' ')"
     )
     page.find_element(By.CSS_SELECTOR, "#s1 .plain button").click()
-    WebDriverWait(page, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 .plain button").text == "copied")
+    wait(page).until(lambda page: page.find_element(By.CSS_SELECTOR, "#s1 .plain button").text == "copied")
 
 
 # -- odd files ---------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def wide_tree(browser, folder, n: int, form: str = "ord"):
     assert main(["show", str(folder / "wide.conllu"), "-o", str(folder / "report.html")]) == 0
     open_report(browser, folder)
     shown = expected_conditions.visibility_of_element_located((By.CSS_SELECTOR, "#s1 button.wide"))
-    button = WebDriverWait(browser, 10).until(shown)
+    button = wait(browser).until(shown)
     scroll = browser.find_element(By.CSS_SELECTOR, "#s1 .scroll")
     fits = "return arguments[0].scrollWidth <= arguments[0].clientWidth"
     return button, scroll, lambda: browser.execute_script(fits, scroll)
@@ -125,7 +125,7 @@ def test_trees_wider_than_the_window(form, words, browser, tmp_path):
     button.click()
     assert not fits() and "wider than the window" in button.text and "more-" in scroll.get_attribute("class")
     browser.execute_script("arguments[0].scrollLeft = arguments[0].scrollWidth", scroll)
-    WebDriverWait(browser, 10).until(lambda page: "more-left" in scroll.get_attribute("class"))
+    wait(browser).until(lambda page: "more-left" in scroll.get_attribute("class"))
     assert "more-right" not in scroll.get_attribute("class")
     for text in ("wider than the window", "full size"):
         browser.find_element(By.TAG_NAME, "body").send_keys("f")  # all trees in full size, then none
@@ -170,10 +170,10 @@ def test_the_course_of_the_bound(browser, tmp_path):
     steps = browser.execute_script("return sentences[arguments[0] - 1].k", number)
     assert len(steps) > 5
     browser.execute_script("document.getElementById(`s${arguments[0]}`).scrollIntoView()", number)
-    summary = WebDriverWait(browser, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, ".course summary"))
+    summary = wait(browser).until(lambda page: page.find_element(By.CSS_SELECTOR, ".course summary"))
     assert f"{len(steps)} iterations" in summary.text
     summary.click()
-    slider = WebDriverWait(browser, 10).until(lambda page: page.find_element(By.CSS_SELECTOR, ".course input"))
+    slider = wait(browser).until(lambda page: page.find_element(By.CSS_SELECTOR, ".course input"))
     slider.send_keys(Keys.HOME)
     bounds = []
     for _, _, heads, missing, extra in steps:

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from browsing import open_report, prefer, shown
+from browsing import open_report, prefer, shown, wait
 from judged import random_tree
 from shown import COUNT
 
@@ -21,7 +21,7 @@ pytest.importorskip("selenium")
 
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
-from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
+from selenium.webdriver.support.ui import Select  # noqa: E402
 
 
 def texts(element, selector: str) -> list[str]:
@@ -43,6 +43,11 @@ def press(page, keys: str) -> None:
 def differences(first, second, word: int) -> bool:
     """Return whether head or label of a word differ."""
     return first.tree[word] != second.tree[word] or first.labels[word - 1] != second.labels[word - 1]
+
+
+def wrong(first, second) -> list[int]:
+    """Return the words whose head or label differ."""
+    return [word for word in range(1, len(first) + 1) if differences(first, second, word)]
 
 
 def read(folder: Path) -> tuple[list, list, list]:
@@ -78,11 +83,10 @@ def test_trees_are_where_they_should_be(page, report):
         sentence, gold = files[0][number - 1], files[2][number - 1]
         words, arcs = page.execute_script(WORDS, number), page.execute_script(PLACES, number)
         assert [word["text"] for word in words] == sentence.forms
-        wrong = [i for i in range(1, len(sentence) + 1) if differences(sentence, gold, i)]
         above = {arc["word"]: arc for arc in arcs if "other" not in arc["kinds"]}
         below = {arc["word"]: arc for arc in arcs if "other" in arc["kinds"]}
-        assert sorted(above) == list(range(1, len(sentence) + 1)) and sorted(below) == wrong
-        seen += len(wrong)
+        assert sorted(above) == list(range(1, len(sentence) + 1)) and sorted(below) == wrong(sentence, gold)
+        seen += len(below)
         for word, arc in [*above.items(), *below.items()]:
             tree = sentence if arc is above[word] else gold
             assert arc["head"] == tree.tree[word] and nearest(words, arc["tip"]) == word
@@ -116,7 +120,7 @@ def test_sentences_are_drawn_when_they_come_into_view(page):
     assert len(shown(page)) == COUNT
     assert 2 <= page.execute_script(drawn) < 20
     page.execute_script("document.getElementById('s200').scrollIntoView()")
-    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s200 svg"))
+    wait(page).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s200 svg"))
     assert page.execute_script(drawn) < 60
     top = "return [...document.querySelectorAll('article')].slice(0, 3).map((a) => a.getBoundingClientRect().height)"
     assert all(height > 100 for height in page.execute_script(top))
@@ -159,13 +163,9 @@ def test_orders(page, report):
         rows = files[0][n - 1].rows
         return [round(100 * float(rows[i - 1][9].removeprefix("Confidence="))) for i in words]
 
-    def wrong(n: int) -> list[int]:
-        a, b = files[0][n - 1], files[2][n - 1]
-        return [i for i in range(1, len(a) + 1) if differences(a, b, i)]
-
     def errors(n: int) -> float:
-        heads = sum(files[0][n - 1].tree[i] != files[2][n - 1].tree[i] for i in wrong(n))
-        return (heads + len(wrong(n))) / 2
+        a, b = files[0][n - 1], files[2][n - 1]
+        return (sum(a.tree[i] != b.tree[i] for i in wrong(a, b)) + len(wrong(a, b))) / 2
 
     def certificate(n: int) -> float:
         found = read_statistics(files[0][n - 1])
@@ -173,7 +173,7 @@ def test_orders(page, report):
 
     orders = {"wrong": lambda n: -errors(n), "certificate": certificate}
     orders["unsure"] = lambda n: min(confidence(n, range(1, len(files[0][n - 1]) + 1)))
-    orders["confident"] = lambda n: -max(confidence(n, wrong(n)), default=-1)
+    orders["confident"] = lambda n: -max(confidence(n, wrong(files[0][n - 1], files[2][n - 1])), default=-1)
     numbers = range(1, COUNT + 1)
     for value, key in orders.items():
         select(page, "sort", value)
@@ -192,7 +192,7 @@ def test_what_a_certificate_rests_on(page, report, scheme):
     for n, numbers in ((n, found[n]) for n in chosen):
         page.execute_script("document.getElementById(`s${arguments[0]}`).scrollIntoView()", n + 1)
         select = f"#s{n + 1} .certificate"
-        button = WebDriverWait(page, 10).until(lambda page, select=select: page.find_element(By.CSS_SELECTOR, select))
+        button = wait(page).until(lambda page, select=select: page.find_element(By.CSS_SELECTOR, select))
         facts = page.find_element(By.CSS_SELECTOR, f"{select} + dl")
         arcs = covered(numbers, len(files[n]))
         assert button.text.endswith(f" over {arcs}") and not facts.is_displayed()
@@ -267,13 +267,13 @@ def test_printing_draws_all_sentences_that_are_shown(page):
 def test_other_pairs_of_trees(page, report):
     files = read(report)
     Select(page.find_element(By.ID, "pair")).select_by_visible_text("other.conllu / gold")
-    wrong = [i for i in range(1, len(files[1][0]) + 1) if differences(files[1][0], files[2][0], i)]
-    WebDriverWait(page, 10).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
-    assert sorted(arc["word"] for arc in page.execute_script(PLACES, 1) if "other" in arc["kinds"]) == wrong
+    wait(page).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#s1 svg"))
+    below = sorted(arc["word"] for arc in page.execute_script(PLACES, 1) if "other" in arc["kinds"])
+    assert below == wrong(files[1][0], files[2][0])
     Select(page.find_element(By.ID, "pair")).select_by_visible_text("parsed.conllu / other.conllu")
     select(page, "differs", "any")
     pairs = enumerate(zip(files[0], files[1], strict=True), 1)
-    assert shown(page) == [n for n, (a, b) in pairs if any(differences(a, b, i) for i in range(1, len(a) + 1))]
+    assert shown(page) == [n for n, (a, b) in pairs if wrong(a, b)]
 
 
 def test_analysis_leads_to_sentences(page, report):
@@ -285,13 +285,9 @@ def test_analysis_leads_to_sentences(page, report):
     assert page.find_element(By.ID, "differs").get_attribute("value") == "any"
     files = read(report)
     pairs = enumerate(zip(files[0], files[2], strict=True), 1)
-    expected = [
-        n
-        for n, (a, b) in pairs
-        for i in range(1, len(a) + 1)
-        if differences(a, b, i) and "acl" in (a.labels[i - 1], b.labels[i - 1])
-    ]
-    assert shown(page) == sorted(set(expected)) and expected
+    labels = {n: {each.labels[i - 1] for i in wrong(a, b) for each in (a, b)} for n, (a, b) in pairs}
+    expected = [n for n, own in labels.items() if "acl" in own]
+    assert shown(page) == expected and expected
 
 
 def test_names_for_those_who_do_not_see(page):

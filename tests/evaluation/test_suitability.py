@@ -34,11 +34,8 @@ MASKED = "\n".join(f"{m}\t_\t_\tX\tX\t_\t{m - 1}\tdep\t_\t_" for m in range(1, 9
 def vocabularies(path: Path, count: int):
     """Vocabulary of a model of the first sentences of a treebank."""
     sentences = list(islice(conll.read(path), count))
-    coarse = prefer_coarse(sentences)
-    rows, places = (
-        [row for sentence in sentences for row in sentence.rows],
-        {"form": 1, "cpos": 3, "pos": 3 if coarse else 4},
-    )
+    coarse, rows = prefer_coarse(sentences), [row for sentence in sentences for row in sentence.rows]
+    places = {"form": 1, "cpos": 3, "pos": 3 if coarse else 4}
     counts = {name: Counter(row[place] for row in rows) for name, place in places.items()}
     found = {name: [text for text, _ in count.most_common()] for name, count in counts.items()}
     return SimpleNamespace(vocabularies=found, meta={"coarse_tags": coarse})

@@ -42,7 +42,7 @@ def text_of(*sentences: Sentence) -> str:
 
 REST = "words; the maximum is 100000000: prune more (decoding.threshold, pruner.max_heads), or split the sentence"
 MOVES = "states and moves of head automata over"
-MASK = np.broadcast_to(np.True_, (10_002, 10_002))
+MASK, FLAT = np.broadcast_to(np.True_, (10_002, 10_002)), arc_space(np.zeros(5000, int), np.arange(1, 5001), 5000)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,8 @@ MASK = np.broadcast_to(np.True_, (10_002, 10_002))
     [
         (lambda: part_space(full_arc_space(2343), "sibling"), f"4301145070 parts up to type sibling over 2343 {REST}"),
         (lambda: part_space(full_arc_space(500), "grandparent"), "167042752 parts up to type grandparent over 500"),
+        (lambda: part_space(full_arc_space(150), "third"), "176674077 parts up to type grandsibling over 150 words; "),
+        (lambda: part_space(FLAT, ("arc", "trisibling")), "20845840000 parts up to type trisibling over 5000 words; "),
         (lambda: full_arc_space(10_001), "100020001 pairs of words over 10001 words; the maximum is 100000000"),
         (lambda: arc_space([0], [1], 10_001), "100020001 pairs of words over 10001 words; the maximum is 100000000"),
         (lambda: arc_space_from_mask(MASK), "100040004 pairs of words over 10001 words; "),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from instances import seeds
-from toy import raw_treebank, read
+from toy import FROM_GOLD_TAGS, raw_treebank, read
 
 from nonproj.components.preparation import prepare
 from nonproj.components.trainer import train
@@ -97,9 +97,7 @@ def test_without_trees_the_decisions_are_those_of_the_segmenter(seed):
 @pytest.fixture(scope="module")
 def model():
     """A model whose segmenter has seen each sentence once, and doubts."""
-    options = {"features.bits": 16, "pruner.bits": 14, "labeler.bits": 16, "pruner.folds": 0, "network.epochs": 0}
-    options |= {"training.epochs": 2, "tagger.epochs": 2, "segmenter.epochs": 1, "segmenter.network_share": 0.0}
-    options |= {"confidence.share": 0}
+    options = FROM_GOLD_TAGS | {"training.epochs": 2, "segmenter.epochs": 1, "segmenter.network_share": 0.0}
     return train(read(raw_treebank(40).replace(".", "x")), Config().with_overrides(options))
 
 

@@ -162,24 +162,15 @@ def flat(n: int, name: str = "grandparent"):
 def test_the_limit_of_work_holds_for_equal_words(single_root, monkeypatch):
     """All of it together, with contractions and the search for a projective tree, is at most one iteration more."""
     parts, scores = flat(120)
-    spent, most = [], []
-
-    def recorded(function):
-        def run(*arguments):
-            found = function(*arguments)
-            spent.append(found.spent)
-            most.append(found.spent / max(1, found.iterations))
-            return found
-
-        return run
-
-    monkeypatch.setattr(problem, "descend", recorded(problem.descend))
+    runs, descend = [], problem.descend
+    monkeypatch.setattr(problem, "descend", lambda *arguments: runs.append(descend(*arguments)) or runs[-1])
     limit, options = SearchOptions(work_per_word=50_000), DEFAULTS._replace(single_root=single_root)
     crossing = CrossingCosts(parts.arcs.head, parts.arcs.modifier, np.full(len(parts.arcs.head), 1.5))
     [found] = decode_trusted(parts, scores, options, limit, 1, crossing)
     assert found.bound >= found.score
-    assert sum(spent) <= (50 + 70 // 2) * limit.work_per_word + 4 * max(most)
-    assert len(spent) > 1
+    most = max(run.spent / max(1, run.iterations) for run in runs)
+    assert sum(run.spent for run in runs) <= (50 + 70 // 2) * limit.work_per_word + 4 * most
+    assert len(runs) > 1
 
 
 def test_contractions_count_as_work():

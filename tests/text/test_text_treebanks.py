@@ -1,17 +1,23 @@
-"""Segmentation of real raw text against the treebank."""
+"""Segmentation of real text: against treebanks, against prose with tokens set by hand, and of what is rare."""
 
 import io
 import itertools
+import re
+from pathlib import Path
 
 import pytest
 from hard_texts import NASTY
 from restoring import restore
 
+import nonproj
 from nonproj.evaluation.alignment import align
 from nonproj.io import conll
 from nonproj.options.sections import SegmenterConfig
 from nonproj.text.corpus import paragraphs, raw_text
 from nonproj.text.formats import TextInput
+from nonproj.text.languages import languages
+from nonproj.text.multiword import Multiwords
+from nonproj.text.rules import UnicodeRules
 from nonproj.text.segmenter import Segmenter
 
 
@@ -91,3 +97,63 @@ def test_real_treebanks(treebanks, name, least):
     found = Segmenter.fit(list(conll.read(f"{path}-train.conllu"))).segment(text)
     assert restore(found) == text
     assert all(value >= bound for value, bound in zip(figures(gold, found), least, strict=True)), figures(gold, found)
+
+
+PROSE = Path(__file__).parents[1] / "prose"
+TREEBANKS = {
+    "danish": ("da", "danish/danish_ddt_train.conll"),
+    "dutch": ("nl", "dutch/nl_lassysmall-ud-train.conllu"),
+    "basque": ("eu", "basque/basque_conll2007_train.conll"),
+    "english": ("en", "english/wsj_sample_train.conll"),
+}
+
+
+def check(segmenter: Segmenter, name: str) -> None:
+    """Compare the sentences of a page with those that were set by hand."""
+    text, gold = ((PROSE / f"{name}.{end}").read_text(encoding="utf-8") for end in ("txt", "gold"))
+    assert [" ".join(sentence.forms) for sentence in segmenter.segment(text)] == gold.splitlines()
+
+
+def paragraphs_right(segmenter: Segmenter, name: str) -> list[bool]:
+    """Whether each paragraph of a page is segmented as by hand."""
+    texts, golds = ((PROSE / f"{name}.{end}").read_text(encoding="utf-8").split("\n\n") for end in ("txt", "gold"))
+    found = [[" ".join(sentence.forms) for sentence in segmenter.segment(text)] for text in texts]
+    return [own == gold.splitlines() for own, gold in zip(found, golds, strict=True)]
+
+
+def test_signs_and_abbreviations_that_are_rare_in_treebanks():
+    """Paragraphs right of fifteen, by the bundled model and by rules: 0 and 1 without all that is about these."""
+    english = Segmenter(UnicodeRules(language=languages()["en"]), Multiwords.fit([]), "rules")
+    assert sum(paragraphs_right(nonproj.load().parser.segmenter, "unseen")) >= 8
+    assert sum(paragraphs_right(english, "unseen")) >= 4
+
+
+FOLLOWED = [
+    "Mail jane.doe+x@mail.example.org now . | R&amp;D and &lt; b &gt; here .",
+    "See Doe v. Roe , 12 F.3d 345 ( 9th Cir. 1999 ) , cf. Art. 5 para. 1 lit. b of the Act .",
+    "He ran 5 km . | The others ran 3 pts. more .",
+    "It was so . | 3 people came .",
+]
+
+
+def test_what_follows_tells_abbreviations_from_sentence_ends():
+    nlp = nonproj.load()
+    for text in FOLLOWED:
+        sentences = [each.split(" ") for each in text.split(" | ")]
+        written = re.sub(r" (?=[.,)])|(?<=[(]) |(?<=&lt;) | (?=&gt;)", "", text.replace(" | ", " "))
+        assert [sentence.forms for sentence in nlp.segment(written)] == sentences
+
+
+@pytest.mark.parametrize("name", TREEBANKS)
+def test_the_rules_of_a_language_alone(name):
+    segmenter = Segmenter(UnicodeRules(language=languages()[TREEBANKS[name][0]]), Multiwords.fit([]), "rules")
+    check(segmenter, name)
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "basque" else pytest.param(name, marks=pytest.mark.thorough) for name in TREEBANKS]
+)
+def test_rules_with_the_treebank(name, treebanks):
+    segmenter = Segmenter.fit(list(conll.read(treebanks / TREEBANKS[name][1])), SegmenterConfig())
+    assert segmenter.description == f"rules for {name.title()} (the treebank has no raw text)"
+    check(segmenter, name)

@@ -47,7 +47,7 @@ def treebank(blanks: bool, count: int = 100, size: int = 9) -> str:
 
 @functools.cache
 def fitted(blanks: bool) -> Segmenter:
-    return Segmenter.fit(list(conll.read(io.StringIO(treebank(blanks)))), SegmenterConfig(bits=14))
+    return Segmenter.fit(list(conll.read(io.StringIO(treebank(blanks)))), SegmenterConfig(bits=14, network_share=0.0))
 
 
 @pytest.fixture
@@ -68,7 +68,9 @@ def test_tokens_that_are_parts_of_words_are_learnt():
         sentences.append(" ".join(map("".join, zip(chance.sample(stems, 6), endings, strict=True))))
     text = "".join(sentences)
     assert text.count("+") < 0.05 * sum(map(str.isalpha, text))  # fewer than where the model decides
-    segmenter = Segmenter.fit(list(conll.read(io.StringIO(hard_texts.treebank(sentences)))), SegmenterConfig(bits=16))
+    segmenter = Segmenter.fit(
+        list(conll.read(io.StringIO(hard_texts.treebank(sentences)))), SegmenterConfig(bits=16, network_share=0.0)
+    )
     found = sum(forms(segmenter, f"{stems[0]}ler {stems[1]} bagumifodidan {stems[2]}"), [])
     assert found == [stems[0], "ler", stems[1], "bagumifodi", "dan", stems[2]]
 
@@ -148,7 +150,7 @@ def test_no_word_goes_on_over_the_ends_of_a_token_of_a_lexicon(with_blanks):
 
 def test_a_treebank_without_such_words_has_no_model_of_them():
     text = treebank(True, 20).replace("thành phố", "thành").replace("gia đình", "gia").replace("cơ quan nhà", "cơ")
-    finder = Segmenter.fit(list(conll.read(io.StringIO(text))), SegmenterConfig(bits=12)).finder
+    finder = Segmenter.fit(list(conll.read(io.StringIO(text))), SegmenterConfig(bits=12, network_share=0.0)).finder
     assert finder.words is None and not finder.blanks
 
 

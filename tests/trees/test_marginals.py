@@ -55,17 +55,7 @@ def test_a_constant_added_to_a_column_shifts_only_the_partition_function(seed, s
 
 
 @ROOTS
-@pytest.mark.parametrize("n", [5, 128, 257])
-def test_equals_the_inverse_of_the_laplacian(n, single_root):
-    scores = draw(np.random.default_rng(n), n)
-    p, log_partition = marginals(scores, single_root)
-    expected, determinant = naive.inverse_marginals(scores, single_root)
-    assert log_partition == pytest.approx(determinant, rel=1e-11)
-    np.testing.assert_allclose(p, expected, rtol=1e-7, atol=1e-12)
-
-
-@ROOTS
-@pytest.mark.parametrize("n", [1, 7, 40, 100])
+@pytest.mark.parametrize("n", [1, 7, 40, 65])
 def test_wide_marginals_equal_compiled_ones_and_none_is_lost(n, single_root):
     scores = draw(np.random.default_rng(n), n, 15.0, absent=0.3)
     p, log_partition = marginals(scores, single_root)
@@ -73,7 +63,7 @@ def test_wide_marginals_equal_compiled_ones_and_none_is_lost(n, single_root):
     status, log_space = wide_marginals(scores, single_root, q, True)
     assert status == 0
     assert log_space == pytest.approx(log_partition, rel=1e-12)
-    assert n < 100 or q[q > 0].min() < 1e-30
+    assert n < 65 or q[q > 0].min() < 1e-30
     np.testing.assert_allclose(p, q, rtol=1e-8, atol=1e-290)
 
 

@@ -1,7 +1,5 @@
 """Pruning against its definition; the candidate arcs always contain a tree."""
 
-import math
-
 import naive_trees as naive
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ from nonproj.trees.pruning import prune
 ROOTS = pytest.mark.parametrize("single_root", [False, True])
 
 
-def draw(rng, n, single_root=False, scale=2.0, absent=0.0):
+def draw(rng, n, single_root, scale, absent=0.0):
     scores = scale * rng.standard_normal((n + 1, n + 1))
     scores[rng.random(scores.shape) < absent] = -np.inf
     scores[0] = np.where(scores[0] == -np.inf, -3.0, scores[0])
@@ -35,7 +33,7 @@ def probable(p, threshold, max_heads):
 
 
 def logarithms(p):
-    return np.array([[math.log(x) if x > 0 else -np.inf for x in row] for row in p.tolist()])
+    return np.log(p, where=p > 0, out=np.full(p.shape, -np.inf))
 
 
 @ROOTS
@@ -45,7 +43,7 @@ def test_kept_arcs_equal_the_definition(single_root, threshold, max_heads):
     rng = np.random.default_rng(max_heads)
     for _ in range(15):
         n = int(rng.integers(1, 20))
-        p = draw(rng, n, single_root, absent=rng.choice([0.0, 0.5]))
+        p = draw(rng, n, single_root, rng.choice([0.0, 2.0, 30.0, 1000.0]), rng.choice([0.0, 0.5]))
         if rng.random() < 0.3:
             p = np.round(p, 1) + (p > 0) * 0.1  # ties
         space = prune(p, threshold=threshold, max_heads=max_heads, single_root=single_root)
@@ -60,18 +58,6 @@ def test_kept_arcs_equal_the_definition(single_root, threshold, max_heads):
         assert naive.arc_score(best, scores) == pytest.approx(naive.arc_score(tree, scores), abs=1e-9)
         assert all((best[m], m) in kept for m in range(1, n + 1))
         assert not single_root or best.count(0) == 1
-
-
-@ROOTS
-@pytest.mark.parametrize("seed", seeds(20))
-def test_the_strictest_settings_keep_a_tree(seed, single_root):
-    rng = np.random.default_rng(seed)
-    p = draw(rng, int(rng.integers(2, 30)), single_root, scale=rng.choice([0.0, 1.0, 30.0, 1000.0]))
-    arcs = prune(p, threshold=1.0, max_heads=1, single_root=single_root)
-    assert len(arcs.head) <= 2 * (len(p) - 1)
-    heads = maximum_arborescence_sparse(arcs, np.zeros(len(arcs.head)), single_root).tolist()
-    assert naive.is_tree(heads)
-    assert not single_root or heads.count(0) == 1
 
 
 @ROOTS
