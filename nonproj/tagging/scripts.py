@@ -29,11 +29,14 @@ _CASES: dict[str, tuple[Callable[[str], str], Callable[[str], str]]] = {
 }
 
 
+LONGEST = 1000
+"""Maximum number of characters of a form or lemma with edits, which take quadratic time to find."""
+
 _EDIT, _EDITS = (re.compile(pattern, re.DOTALL) for pattern in (">|[-+].", "(?:>|[-+].)*"))
 
 
 def make_script(form: str, lemma: str) -> str:
-    """Return the script that makes the lemma from the form.
+    """Return the script that makes the lemma from the form; the whole lemma if one of them is longer than `LONGEST`.
 
     Examples
     --------
@@ -44,6 +47,8 @@ def make_script(form: str, lemma: str) -> str:
     >>> make_script("went", "go")
     '=go'
     """
+    if max(len(form), len(lemma)) > LONGEST:
+        return f"={lemma}"
     found = []
     for case in "l" if lemma == lemma.lower() else "ktu":
         prepare, finish = _CASES[case]

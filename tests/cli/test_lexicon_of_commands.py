@@ -2,6 +2,7 @@
 
 import functools
 import io
+import pickle
 import re
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def test_all_ways_of_parsing_obey(folder):
         assert nonproj.load("toy.nonproj", lexicon=lexicon)(TEXT).to_conllu() == expected
     nlp = nonproj.load("toy.nonproj", lexicon="terms.tsv")
     assert [each.to_conllu() for each in nlp.pipe([TEXT] * 30, n_process=2)] == [expected] * 30
+    assert pickle.loads(pickle.dumps(nlp))(TEXT).to_conllu() == expected
     bare = nonproj.load("toy.nonproj")
     sentences = [nonproj.Sentence([[*row[:2], *"________"] for row in each.sentence.rows]) for each in bare(TEXT)]
     parser = Parser(Model.load("toy.nonproj"), lexicon="terms.tsv")

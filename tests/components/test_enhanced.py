@@ -4,6 +4,7 @@ import json
 import logging
 import random
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import naive_graphs as naive
@@ -193,6 +194,7 @@ def test_documents_have_graphs(model):
     assert [word.deps for word in own] == own.parse.graph
     assert [word["deps"] for word in own.to_json()["words"]] == own.parse.graph
     assert read_graph(read(own.to_conllu())[0]) == own.parse.graph
+    assert not find_spec("pandas") or document.to_frame()["deps"].tolist() == own.parse.graph
 
 
 def test_words_of_a_flat_sentence_have_few_candidates():

@@ -84,6 +84,7 @@ def test_scripts_make_their_lemma_and_are_short(seed):
         ("unlocked", "lock", "undocked", "dock"),
         ("went", "go", "anything", "go"),
         ("stopped", "stop", "walked", None),
+        pytest.param("a" * 1001, "a" * 1000, "b", "a" * 1000, id="no edits of long forms"),
     ],
 )
 def test_scripts_apply_to_other_forms(form, lemma, other, made):
