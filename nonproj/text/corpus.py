@@ -16,7 +16,7 @@ from nonproj.io.copies import surface_tokens
 from nonproj.types import Sentence
 
 LINE = 80
-"""Longest line of a paragraph."""
+"""Maximum length of a line, in characters."""
 
 LEAST_SHARE = 0.1
 """Minimum share of sentences that mark blanks in a treebank with raw text; with ``# text``, all do."""

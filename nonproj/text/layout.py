@@ -149,7 +149,7 @@ def is_too_long(joined: Uint8s, begin: int, i: int) -> bool:
 
 @kernel
 def table_shift(size: int) -> int:
-    """Return the number of bits by which a hash is shifted to a place in a table of this length, a power of two."""
+    """Return the right shift, in bits, that makes a hash an index of a table of this length, a power of two."""
     shift = 32
     while size > 1:
         size >>= 1
@@ -203,7 +203,7 @@ def class_end(kind: Uint8s, run: Int64s, i: int, last: int) -> int:
 
 @kernel
 def class_before(kind: Uint8s, first: int, i: int) -> int:
-    """Return the class before the characters of one class that end with ``i``, from ``first`` on; 0 if none."""
+    """Return the class of the character before those of one class that end with ``i``; 0 if there is none."""
     begin = i
     while begin > first and i - begin < MAX_HASHED and _CLASS[kind[begin - 1]] == _CLASS[kind[i]]:
         begin -= 1
@@ -258,7 +258,7 @@ def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
 
 @kernel
 def _fit_lines(start: Int64s, end: Int64s, blanks: Uint8s) -> None:
-    """Distinguish line ends where the next chunk would have fit on the line from the others."""
+    """Mark as `WRAPPED` the line ends where the next chunk would not have fit on the line."""
     first = 0
     while first < len(start):
         last, longest, line = first, 0, start[first]

@@ -26,7 +26,7 @@ _LETTER = rf"[^\W{_UNDIVIDED}]"
 _WORD, _RUN = re.compile(f"{_LETTER}+"), re.compile(rf"{_LETTER}+|\S")
 
 _GOES_ON = re.compile(rf".'[^\W\d_]|{_LETTER}{{2}}"), re.compile(rf"(\W)\1|{_LETTER}{{2}}")
-"""Patterns of a match's last character and the next if the token goes on: for words, and for strings with signs."""
+"""Patterns from a match's last character on if the token goes on behind it: for words, and for strings with signs."""
 
 
 class TokenMatch(NamedTuple):
@@ -99,7 +99,7 @@ class UserLexicon(Fitted):
         return self._of_form.get(_plain(form), ())
 
     def words_of(self, form: str, words: Sequence[str]) -> list[tuple[LexiconWord, ...]]:
-        """Return the entries of each word of a token: those with these words, or else the word's own."""
+        """Return, for each word of a token, its columns in the token's entries with these words, or else in its own."""
         entries, lower = [each.words for each in self.entries_of(form)], [word.lower() for word in words]
         if same := [own for own in entries if [word.form.lower() for word in own] == lower]:
             return list(zip(*same, strict=True))

@@ -1,7 +1,7 @@
 """Segmented text as CoNLL-U, from which the text can be restored to the last byte.
 
-``SpaceAfter=No`` or ``SpacesAfter`` in MISC is the separation of a token from the next, unless it is one blank; blanks
-before the first token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for
+MISC has ``SpaceAfter=No`` or ``SpacesAfter`` for a token, unless one blank separates it from the next; blanks before
+the first token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for
 characters that have none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is
 normalized, and so are the blanks in a word, such as a line end; the original is kept as ``OrigForm``.
 """

@@ -1,6 +1,6 @@
 """The division of plain text into pieces: some consecutive paragraphs, or lines, each a task of a worker.
 
-A piece ends with a paragraph, after the blank lines behind it; where sentences end with the line, with a line.  A
+A piece ends with a paragraph and the blank lines behind it, or with a line, if each line ends a sentence.  A
 paragraph of more than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or
 else at a blank.  The division into pieces never affects the segmentation, so one process and many workers give the same
 output.
@@ -45,7 +45,7 @@ _CUTS = tuple(
 
 
 class Splitter:
-    """The text that has been read but not yielded, and its position in the file.
+    """Divides a text into pieces as it is read; holds the text not yet yielded, and its position in the file.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Splitter:
         Name of the file, for messages.
     options : TextInput
     size : int
-        Minimum number of characters of a piece, except the last one; 0: every complete text is a piece.
+        Minimum number of characters of a piece, except the last one; 0: all that is complete after each `add`.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Splitter:
         self.in_blanks = False
 
     def add(self, block: str) -> Iterator[TextPiece | MalformedUnit]:
-        """Add a text; yield the pieces that are complete, and long stretches of blanks, which are left out.
+        """Add a text; yield the complete pieces, and an error for each long stretch of blanks, which is left out.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Splitter:
         yield from self._pieces(final=False)
 
     def flush(self) -> Iterator[TextPiece]:
-        """Yield the remaining text at the end, or before a line that is left out, after which a paragraph begins."""
+        """Yield the remaining text, at the end of the file or before text that is left out; both end a paragraph."""
         yield from self._pieces(final=True)
         if _SOLID.search(self.buffer):
             yield self._piece(len(self.buffer), self.running)
@@ -168,7 +168,7 @@ class Splitter:
         return whole[-1] if whole else limit
 
     def _piece(self, end: int, begins: bool) -> TextPiece:
-        """Return the piece up to ``end``; ``begins``: the next one begins a paragraph."""
+        """Remove and return the piece up to ``end``; ``begins``: whether the next one begins a paragraph."""
         text = self.buffer[:end]
         piece = TextPiece(text, self.name, self.line, self.offset, self.begins)
         self.buffer, self.begins = self.buffer[end:], begins

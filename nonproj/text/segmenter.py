@@ -1,4 +1,4 @@
-"""From plain text to sentences, tokens and words, by the conventions of a treebank.
+"""Segmentation of plain text into sentences, tokens and words, by the conventions of a treebank.
 
 Where a treebank has raw text, two linear models over hashed features find tokens and sentences; elsewhere rules do.
 Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
@@ -83,7 +83,7 @@ class Segmenter(Fitted):
         seed: int = 0,
         progress: Callable[..., Any] | None = None,
     ) -> Segmenter:
-        """Return the segmenter of a treebank.
+        """Learn a segmenter from a treebank.
 
         The text of the treebank is restored from ``SpaceAfter=No``, ``# newpar`` and ``# newdoc``.  A treebank without
         ``SpaceAfter=No`` and ``# text`` gets rules over Unicode's characters, which keep the treebank's own tokens
@@ -261,7 +261,7 @@ def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
 
 
 def _limited(scores: np.ndarray, sizes: np.ndarray, limit: int) -> list[int]:
-    """Return for each sentence the number of tokens up to its end; longer ones are cut where the score is best.
+    """Return for each sentence the number of tokens up to its end; sentences over the limit are cut at the best score.
 
     ``sizes`` are the numbers of words of the tokens.  A cut is in the second half of the words allowed, so that pieces
     are not short.
