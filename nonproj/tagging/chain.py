@@ -47,7 +47,7 @@ class Chain(NamedTuple):
     bounds : ndarray of shape (6,), int32
         Beginning of each kind of template, and the end.
     shift : uint32
-        Bits of a hash that are not part of a place in the weight table.
+        Right shift, in bits, that makes a hash a place in the weight table.
     """
 
     unit_start: np.ndarray
@@ -275,10 +275,10 @@ def score_local(
 def prune_candidates(
     count: Int64s, local: Float64s, pairs: Float64s, threshold: float, limit: int, kept: Int64s, margins: Float64s
 ) -> Int64s:
-    """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their counts.
+    """Keep the candidates whose best first-order sequence is within ``threshold`` of the best; return their counts.
 
-    ``kept[i]`` lists those of word ``i``, best first; ``margins[i]`` is the difference between the best two.  Here and
-    elsewhere loops replace array expressions, whose error messages would take seconds to compile.
+    ``kept[i]`` lists those of word ``i``, best first, and ``margins[i]`` is the difference between its best two.  Here
+    and elsewhere loops replace array expressions, whose error messages would take seconds to compile.
     """
     n, width = local.shape
     forward, backward = np.empty((n, width)), np.zeros((n, width))
@@ -321,10 +321,10 @@ def viterbi(
     weights: Float32s | Int16s,
     units: UnitSums,
 ) -> Int64s:
-    """Return the best sequence of kept candidates: the place of each word's among those kept, int64[n].
+    """Return the best sequence of tags: for each word, the index of its tag among its kept candidates, int64[n].
 
-    ``tags[i, k]`` is the tag of the kept candidate ``k`` of word ``i``; ``local[i, k]`` and ``pairs[i, j, k]`` are its
-    scores.
+    ``tags[i, k]`` is the tag of candidate ``k`` of word ``i``, ``local[i, k]`` its score by itself, and
+    ``pairs[i, j, k]`` its score after candidate ``j`` of word ``i - 1``.
     """
     n, width = tags.shape
     boundary = chain.values.shape[0] - 1

@@ -1,7 +1,7 @@
 """Forms in the tagger: their attributes, their candidate tags, and their shares of the templates' hashes.
 
-All of it depends on the form alone, so it is computed once for each distinct form, and a sentence is a list of rows in
-these tables.
+They depend on the form alone, so they are computed once for each distinct form, and a sentence is a list of rows in
+their tables.
 """
 
 from __future__ import annotations
