@@ -147,7 +147,7 @@ class ServerWorkers:
         return [process.process.pid for each in preparations for process in each.processes]
 
     async def check(self, function: Callable[..., Any], *arguments: Any) -> bool:
-        """Return whether processes are ready: an idle one has to return from a call; busy ones have a time limit.
+        """Return whether a process is ready: an idle one that answers a call, or a busy one, which has a time limit.
 
         Parameters
         ----------
