@@ -34,7 +34,7 @@ class Parse(NamedTuple):
     proof : dict or None
         Proof of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
     paid : float or None
-        Costs of the tree's crossed arcs; None if only projective trees counted.
+        Costs of the tree's crossed arcs; None if only projective trees were allowed.
     graph : list or None
         Enhanced graph of the tree, `nonproj.io.graphs.Graph`, if the model has learnt them.
     """
