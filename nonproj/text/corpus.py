@@ -1,7 +1,7 @@
 """Raw text with its tokens and sentences, from a treebank that marks blanks.
 
 The sentences of a paragraph are joined by a blank, unless the last token of a sentence has ``SpaceAfter=No``; lines are
-filled to 80 characters and paragraphs separated by a blank line.  So the text is that of the CoNLL 2018 shared task.
+filled to 80 characters and paragraphs separated by a blank line, as in the raw texts of the CoNLL 2018 shared task.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Language(NamedTuple):
     suffixes : tuple of str
         Ends of words that are tokens of their own.
     characteristic : frozenset of str
-        Words that are all frequent in the language, and in no other.
+        Words by which the language is recognised: in no other language are all of them frequent.
     """
 
     code: str

@@ -35,14 +35,14 @@ _CLASS = np.array([LOWER if kind in LETTERS else kind for kind in range(KINDS)],
 
 
 class Text(NamedTuple):
-    """A text as its characters and chunks.
+    """The characters and chunks of a text, as arrays.
 
     Attributes
     ----------
     lower, kind, joined : ndarray of shape (n,)
         See `Characters`.
     run : ndarray of shape (n,), int64
-        End of the run of characters of one kind that each character is in.
+        End of the run of characters of one kind that contains each character.
     start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
     blanks : ndarray of shape (C,), uint8
@@ -71,7 +71,7 @@ class Text(NamedTuple):
 
 
 def lay_out(text: str, path: str = "<text>") -> Text:
-    """Return a text with its chunks.
+    """Return the characters and chunks of a text.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
 def outline_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
     """Return a hash of the classes of some characters, where any number of a class in a row count as one.
 
-    So ``RTX4090`` and ``iPhone12`` have the same outline.
+    For example, ``RTX4090`` and ``iPhone12`` have the same outline.
     """
     key, i, count = np.uint32(0), first, 0
     while i < last and count < MAX_SHAPE:

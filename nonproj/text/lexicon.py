@@ -155,9 +155,9 @@ def with_tokens(layout: Text, matches: Iterable[TokenMatch]) -> Text:
     begins[layout.start], ends[layout.end] = True, True
     start = np.flatnonzero(begins[:-1] & ~inside[:-1] & solid)
     end = np.flatnonzero(ends[1:] & ~inside[1:] & solid) + 1
-    before = np.searchsorted(end, np.flatnonzero(bound), "right")  # the number of chunks that end up to each place
+    before = np.searchsorted(end, np.flatnonzero(bound), "right")  # number of chunks that end at each place or before
     decided[end[before[before > 0] - 1] - 1] |= TOKEN_ENDS
-    old = np.searchsorted(layout.end, end)  # the chunks of which they are parts
+    old = np.searchsorted(layout.end, end)  # the chunks that they are parts of
     blanks = np.where(layout.end[old] == end, layout.blanks[old], np.uint8(NO_BLANKS))
     found = layout._replace(start=start, end=end, blanks=blanks, flags=layout.flags[old], fixed=fixed, decided=decided)
     return found._replace(chunk=token_table(layout, start, end)[0][PADDING:-PADDING])

@@ -218,8 +218,8 @@ def boundary_margins(
 ) -> list[np.ndarray]:
     """Return `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, evidence for confidence.
 
-    Where a treebank has raw text, all decisions are those of logistic models.  Rules have no doubt about tokens: a
-    treebank without raw text cannot tell when they are wrong.
+    Where a treebank has raw text, all decisions are those of logistic models.  Rules are certain about tokens: a
+    treebank without raw text cannot show when they are wrong.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Splitter:
         self.unit_end = _PARAGRAPH_END if self.running and not options.breaks else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
-        self.follows = True  # whether what follows it begins a paragraph
+        self.follows = True  # whether the text behind it begins a paragraph
         self.searched = 0  # the end of the next paragraph is not before this
         self.blank = False  # whether the last block was blank
         self.known = False  # whether the first line that is no comment has been seen
@@ -156,7 +156,7 @@ class Splitter:
         return len(self.buffer.rstrip(BLANKS)) - 1
 
     def _cut(self, first: int, limit: int) -> int:
-        """Return the place to cut a paragraph that goes on at ``limit``, not before ``first``."""
+        """Return the position, not before ``first``, at which to cut a paragraph that goes on beyond ``limit``."""
         for pattern in _CUTS:
             places = [match.end() for match in pattern.finditer(self.buffer, max(first, limit - _CUT_WINDOW), limit)]
             solid = _SOLID.search(self.buffer, places[-1]) if places else None

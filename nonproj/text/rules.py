@@ -3,7 +3,7 @@
 The rules for tokens follow the idea of Unicode's word boundaries (UAX 29): letters and digits stay together, as do
 those with an apostrophe, a hyphen, a dot or a comma between them; every other character is a token, equal ones in a row
 are one.  Addresses, ``#tags``, ``@names`` and emoticons stay whole, and so do the tokens of the treebank that have
-punctuation, such as ``bl.a.``; but a number is never shorter than by the rules.  A `Language` adds abbreviations,
+punctuation, such as ``bl.a.``; but none of these cuts a number short.  A `Language` adds abbreviations,
 patterns, and the words that tell an abbreviation from the end of a sentence.
 """
 
@@ -273,7 +273,7 @@ class UnicodeRules:
         scores = np.where(blanks == PARAGRAPH, np.inf, np.where(blanks == BROKEN, -0.5, -2.0)).astype(np.float32)
         forms = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
         first, attached = layout.kind[start], np.concatenate([[False], blanks[:-1] == NO_BLANKS]).tolist()
-        closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here
+        closed = 0  # 1 after a full stop, 2 after another stop, perhaps with closing brackets behind it
         for index, form in enumerate(forms):
             if index and blanks[index - 1] == PARAGRAPH:
                 closed = 0

@@ -34,7 +34,7 @@ from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
 GRAMMAR = Grammar("sentence network", ("t",), OF_TOKEN, (0, 0))
 
 TOKEN_WINDOW: Window = window_of(compile_templates([f"t.{name}" for name in OF_TOKEN], GRAMMAR), GRAMMAR)
-"""The rows of a token: one for each attribute."""
+"""Templates of the rows of a token: one for each attribute."""
 
 N_ROWS = len(OF_TOKEN)
 """Number of rows of a token."""

@@ -74,7 +74,7 @@ def learn_sentences(
         for copy, text in enumerate(texts):
             missed, table = random.random(len(text.start)) < MISSED, text.table()
             blanks = table.blanks[PADDING:-PADDING]
-            kept = blanks[blanks != PARAGRAPH] >= WRAPPED if copy else slice(None)  # copies differ at ends of lines
+            kept = blanks[blanks != PARAGRAPH] >= WRAPPED if copy else slice(None)  # copies differ at line ends only
             more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits, missed)
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])

@@ -84,8 +84,8 @@ class SentenceModel(NamedTuple):
 
 
 class EndModel(NamedTuple):
-    """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
-    threshold of an end."""
+    """The templates of the tokens around a place and of the sentence's state, their weights, the tables of the network,
+    and the threshold of an end."""
 
     around: Window
     back: Window
@@ -315,7 +315,7 @@ def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) 
         The minimum probability, above 0.
     """
     n = len(table.word) - 2 * PADDING
-    room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
+    room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the probabilities of a beginning's ends sum to 1
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     found = SentenceEnds(*_find_sentences(table, *_as_kernels_read(table, model), COST, stretches))

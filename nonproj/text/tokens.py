@@ -1,7 +1,7 @@
 """Tokens of a text: a linear model decides, for each place inside a chunk, whether a token ends there.
 
-Only places between two kinds of characters that a treebank has ever separated are decided; all others are inside a
-token.  The model goes from left to right, so that it knows where the current token began.
+The model decides only between kinds of characters that are sometimes separated in a treebank, or never adjacent there;
+elsewhere, tokens always or never end.  It goes from left to right, so it knows where the current token began.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words of several units: a linear model decides between each two units whether the word continues.
+"""Words of several units: a linear model decides between any two adjacent units whether the word continues.
 
 In a treebank whose words contain blanks, units are strings between blanks, after punctuation is split off.  In one
 whose text has no blanks between words, they are characters.  The features are n-grams of units, and the words of the
