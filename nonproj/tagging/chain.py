@@ -184,8 +184,8 @@ def _score_listed(
 ) -> None:
     """Write the score of each listed candidate, the sum over its parts.
 
-    Each listed part is scored once, by the weights at the first places, and after a previous tag at those for its
-    attribute.
+    Each listed part is scored once: by the weights at the first ``n_places`` places and, after a previous tag, by those
+    of the templates about that tag's value of the part's attribute.
     """
     places, shift, coefficients = units.places, chain.shift, chain.same_coefficient
     for k in range(units.count[1]):

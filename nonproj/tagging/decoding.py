@@ -57,7 +57,7 @@ class GoldTags(NamedTuple):
 
 
 class ChainExamples(NamedTuple):
-    """The sentences from which a chain learns: its features, forms and tags, the words, and their gold tags."""
+    """Training data of a chain: its tags and templates, the tables of forms, the sentences, and their gold tags."""
 
     chain: Chain
     words: FormTable

@@ -129,7 +129,7 @@ class Lemmatizer:
         progress: Progress,
         start: Lemmatizer | None = None,
     ) -> Lemmatizer | None:
-        """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt.
+        """Train a lemmatizer on the words that have a lemma; return None if no lemma can be learnt.
 
         A continued lemmatizer gets more scripts, words and lemmas; its weights stay.
         """
@@ -141,7 +141,7 @@ class Lemmatizer:
         ]
         scripts_of = {pair: make_script(*pair) for pair in {(word[0], lemma) for _, word, lemma in examples}}
         made = (scripts_of[word[0], lemma] for _, word, lemma in examples)
-        counts = Count(script for script in made if is_script(script))  # not those of control characters
+        counts = Count(script for script in made if is_script(script))  # no control characters
         scripts = [script for script, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         scripts = list(dict.fromkeys([*start.scripts, *scripts] if start else scripts))[:MAX_SCRIPTS]
         if not scripts:

@@ -26,7 +26,7 @@ RARE = 10
 
 
 class TagCounts(NamedTuple):
-    """The tags of keys, which are hashes, and their counts.
+    """The counts of tags for each key, a hash.
 
     Attributes
     ----------

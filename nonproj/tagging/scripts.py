@@ -82,7 +82,7 @@ def apply_script(script: str, form: str) -> str | None:
 
 
 def is_whole(script: str) -> bool:
-    """Return whether a script replaces whole forms, so that it says nothing about other ones.
+    """Return whether a script replaces the whole form, so that it does not generalise to other forms.
 
     Examples
     --------

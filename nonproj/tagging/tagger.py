@@ -1,4 +1,4 @@
-"""The tagger: training, and tagging by tables of forms that each thread keeps from call to call."""
+"""The tagger: training, and tagging with tables of forms that each thread keeps from call to call."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class FormTable(NamedTuple):
 
 
 def is_symbol(form: str) -> bool:
-    """Return whether a form has neither letters and digits nor an apostrophe, which stands for letters.
+    """Return whether a form has no letter, no digit and no apostrophe, which stands for letters.
 
     Examples
     --------
