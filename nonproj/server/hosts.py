@@ -25,7 +25,7 @@ MAPPED = "::ffff:"
 
 
 class HostCheck:
-    """Refuses requests for a wrong host (421) or from foreign pages (403), and those with two lengths (400).
+    """Refuses requests for a wrong host (421), from foreign pages (403), or with two kinds of lengths (400).
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ IDLE_SECONDS = 30
 
 
 def quieten(*more: str) -> None:
-    """Suppress all log messages but errors of uvicorn, and of more libraries."""
+    """Suppress the log messages of uvicorn, and of more libraries, except errors."""
     for library in ("uvicorn", *more):
         logging.getLogger(library).setLevel(logging.ERROR)
 

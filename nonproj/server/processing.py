@@ -27,7 +27,7 @@ class RequestError(NonprojError):
 
 
 class Task(NamedTuple):
-    """The processing of the data of a request.
+    """The data of a request, and options of its processing.
 
     Attributes
     ----------

@@ -33,7 +33,7 @@ REASONS = {
     "memory": "a request exceeded the memory limit",
     "left": "its client has disconnected",
 }
-"""Reasons for replacing processes, with their words in the log."""
+"""Reasons for replacing processes, with their texts in the log."""
 
 log = logging.getLogger("nonproj")
 
