@@ -297,7 +297,7 @@ STAGES: tuple[Stage, ...] = (tag, encode, prune, number, score, decode, widen, l
 
 
 def run_stages(batch: Batch, stages: Iterable[Stage]) -> Batch:
-    """Return a batch after some stages."""
+    """Return a batch after it has passed some stages."""
     for stage in stages:
         batch = stage(batch)
     return batch
