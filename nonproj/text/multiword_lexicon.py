@@ -62,7 +62,7 @@ class Segment(NamedTuple):
     edit, word : int
         Hashes of the edit (for a `REMEMBERED` token, its number of words), and of the word, if that is known.
     frequency, known : int
-        Classes of two counts: of the segment as these words; of the segment (the word, if open) as a token of one word.
+        Classes of counts: of the segment as these words; and as a token of one word (`WHOLE`: several; open: the word).
     words : tuple of str
         In lower case.
     """

@@ -29,7 +29,7 @@ class Edit(NamedTuple):
     Attributes
     ----------
     unaccented : bool
-        Whether acute accents are removed first, as in Galician *dótase*, which is *dota* and *se*.
+        Whether acute accents are removed first, as in Galician *dótase*, which stands for *dota* and *se*.
     front, begin, back, end : str
     """
 

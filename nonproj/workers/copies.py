@@ -238,7 +238,7 @@ def _answer(call: Callable[[], Any], descriptor: int) -> None:
 
 
 class _Kept(logging.Handler):
-    """A log handler that keeps messages, as text."""
+    """A log handler that keeps messages as text."""
 
     def __init__(self) -> None:
         super().__init__()
