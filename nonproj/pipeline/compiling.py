@@ -83,7 +83,7 @@ def needed_kernels(parts: tuple[str, ...], projective: bool) -> tuple[str, ...]:
 
 
 def compile_scoring(parser: Parser) -> None:
-    """Pass a sentence through all stages except decoding."""
+    """Compile the kernels of all stages except decoding, by passing a sentence through them."""
     rows = [[str(i), "_", "_", "_", "_", "_", "_", "_", "_", "_"] for i in (1, 2, 3)]
     sentence = Sentence(rows, tag_margins=np.ones(3), boundary_margins=np.ones((4, 2), np.float32))
     batch = prune(encode(Batch(parser.loaded, parser.request, [sentence])))
@@ -98,7 +98,7 @@ def compile_scoring(parser: Parser) -> None:
 
 
 def compile_decoding(parser: Parser) -> None:
-    """Decode a sentence of three words."""
+    """Compile the kernels of decoding, by decoding a sentence of three words."""
     parts, request = part_space(full_arc_space(3), parser.loaded.scorer.types), parser.request
     scores = np.zeros(len(parts))
     found = decode_trusted(parts, scores, request.options, request.search)[0]

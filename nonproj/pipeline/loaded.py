@@ -29,7 +29,7 @@ LONGEST = 10_000
 
 
 def check_model(model: object) -> None:
-    """Raise an error for the path or name of a model given in place of a model.
+    """Raise TypeError if the path or name of a model is given in place of a model.
 
     Examples
     --------

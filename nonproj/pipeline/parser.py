@@ -46,7 +46,7 @@ class Parser:
     proofs : bool
         Whether each parse has a proof: see `nonproj.dual.proofs`.
     lexicon : str, Path or UserLexicon, optional
-        Lexicon of known words, such as a file (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added to those
+        A user's lexicon, or its file (see `nonproj.io.lexicon.read_lexicon`).  Its entries are added to those
         of the model's lexicon, if there is one, and take precedence for tokens in both.
 
     Attributes
@@ -227,7 +227,7 @@ def batches(units: Iterable[T], size: int, pairs: float = np.inf) -> Iterator[li
 
 
 def length_error(sentence: Sentence, max_words: int) -> DataError:
-    """Return the error of a sentence of too many words: time and memory grow with their square at least.
+    """Return the error for a sentence with too many words: time and memory grow with their square at least.
 
     Examples
     --------

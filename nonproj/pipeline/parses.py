@@ -34,7 +34,7 @@ class Parse(NamedTuple):
     proof : dict or None
         Proof of this tree and the next best ones, if the parser was asked for it: see `nonproj.dual.proofs`.
     paid : float or None
-        Costs of the tree's crossed arcs; None if only projective trees counted.
+        Costs of the tree's crossed arcs; None if only projective trees were allowed.
     graph : list or None
         Enhanced graph of the tree, `nonproj.io.graphs.Graph`, if the model has learnt them.
     """
@@ -56,7 +56,7 @@ class Parse(NamedTuple):
         return self.pruned is not None and not np.array_equal(self.pruned.tree, self.decoded.tree)
 
     def _repr_html_(self) -> str:
-        """Return the tree for notebooks, over the numbers of the words: the words are in the sentence."""
+        """Return the tree for notebooks, with numbers in place of the words, which are in the sentence."""
         from nonproj.pictures.content import Picture, arcs_of
         from nonproj.pictures.svg import in_notebook
 

@@ -48,11 +48,11 @@ class Request:
     encoder : bool
         Whether to use the pretrained encoder, if the model has one.
     by_trees : bool
-        Whether the segmenter decides between doubtful sentences by the scores of their trees.
+        Whether the segmenter decides between uncertain sentences by the scores of their trees.
     max_words, cut_words : int
         Maximum sentence length: longer sentences are an error, longer runs of plain text are split.
     lexicon : UserLexicon or None
-        Lexicon of the user, which splitter, tagger and lemmatizer obey.
+        The user's lexicon, which segmenter, tagger and lemmatizer obey.
     """
 
     tags: str

@@ -1,6 +1,6 @@
 """The stages of parsing: functions from a `Batch` to a `Batch` with more fields; `STAGES` lists them in their order.
 
-Another parser is another list: a stage of your own in place of one of these, before or after it.
+For another parser, replace a stage, or add one of your own before or after it: see `Parser.with_stages`.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def number(batch: Batch) -> Batch:
 
 
 def score(batch: Batch) -> Batch:
-    """Score the parts; arcs with their best or their required labels."""
+    """Score the parts; if labels are scored with arcs, an arc's score includes its best or its required label."""
     loaded, joined = batch.loaded, batch.joined
     demanded = demanded_labels(batch) if any(batch.constraints) else {}
     scores, known = loaded.scorer.score_batch(joined, batch.spaces, *loaded.tables["parser"], demanded)
@@ -137,7 +137,7 @@ def decode(batch: Batch) -> Batch:
 
 
 def crossing_costs(batch: Batch, chosen: Sequence[int]) -> list[CrossingCosts]:
-    """Return the costs of the arcs of some sentences where they are crossed; an empty list if there are none.
+    """Return the cost of each arc of some sentences if it is crossed; an empty list if the model has no such costs.
 
     Where the best trees by scores alone are projective, they are the best with costs, too: costs are not negative.
     """
@@ -232,7 +232,7 @@ def evidence(batch: Batch, i: int, limit: float) -> Evidence:
 
 
 def prove(batch: Batch) -> Batch:
-    """Write the proofs of the trees, if asked for."""
+    """Add the proofs of the trees, if asked for."""
     if not batch.request.proofs:
         return batch
     return batch._replace(proofs=[_proof(batch, i) for i in range(len(batch.sentences))])
@@ -297,7 +297,7 @@ STAGES: tuple[Stage, ...] = (tag, encode, prune, number, score, decode, widen, l
 
 
 def run_stages(batch: Batch, stages: Iterable[Stage]) -> Batch:
-    """Return a batch after some stages."""
+    """Return a batch after it has passed some stages."""
     for stage in stages:
         batch = stage(batch)
     return batch

@@ -30,7 +30,7 @@ REPEAT_SECONDS = 60.0
 
 
 class OncePerMinute(logging.Filter):
-    """Suppresses messages that repeat one of the last minute.
+    """A log filter that suppresses messages already written within the last minute.
 
     Examples
     --------

@@ -21,7 +21,7 @@ CAUTION = 1.25
 """Safety factor: estimates are multiplied by it to admit a request, and divided by it to evict a waiting one."""
 
 MEMORY = 0.97
-"""Weight of all earlier requests of a kind, relative to the last one, in the estimate of their speed."""
+"""Factor by which each request reduces the weight of earlier ones of its kind in the estimate of their speed."""
 
 OVERHEAD = 200
 """Fixed cost of a request, in characters of data."""
@@ -243,7 +243,7 @@ class Admission:
         return sum(self._left(ticket, now) for ticket in self._running) / self.workers
 
     def _left(self, ticket: Ticket, now: float) -> float:
-        """Return the estimated remaining time of a running request: the longer it is overdue, the longer."""
+        """Return the estimated remaining time of a running request: for an overdue one, the time since it was due."""
         assert ticket.started is not None
         passed = now - ticket.started
         return max(0.0, min(abs(self.estimate(ticket) - passed), self.limit - passed))

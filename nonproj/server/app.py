@@ -133,7 +133,7 @@ _DRAWING = ("tree.js", "certificate.js", "tree.css")
 
 
 def _load_page() -> tuple[str, dict[str, str]]:
-    """Return the start page, with headers that restrict a browser to its own scripts and styles."""
+    """Return the start page, and headers that allow a browser to run only the page's own scripts and styles."""
     text = resource("nonproj.server", "page.html")
     tree, certificate, style = (resource("nonproj.pictures", name) for name in _DRAWING)
     text = text.replace("{script}", join_modules([tree, certificate])).replace("{style}", style)

@@ -155,7 +155,7 @@ class Protocol(H11Protocol):
             self.drop()
 
     def on_response_complete(self) -> None:
-        """Note when the connection becomes idle."""
+        """Record when the connection becomes idle."""
         self._idle_since = self.loop.time()
         super().on_response_complete()
 
@@ -194,7 +194,7 @@ class Protocol(H11Protocol):
             self.loop.call_later(PROBE_SECONDS, self._probe)
 
     def _probe(self) -> None:
-        """Send an interim response, if allowed: a client that is gone resets the connection, and the next one fails."""
+        """Send an interim response, if allowed; a client that is gone resets the connection, and a later one fails."""
         allowed = self.conn.our_state is h11.SEND_RESPONSE and self.scope["http_version"] != "1.0"
         if allowed and not self.transport.is_closing():
             interim = h11.InformationalResponse(status_code=100, headers=[], reason="Continue")

@@ -34,7 +34,7 @@ def private_copy(path: str) -> Iterator[Model]:
     ModelError
         The file cannot be read or copied, is damaged, or is not a model for parsing; the message names ``path``.
     """
-    Model.load_trained(located(path))  # for its messages, before anything is copied
+    Model.load_trained(located(path))  # its own errors come before anything is copied
     with contextlib.ExitStack() as stack:
         try:
             copy = (_in_memory if sys.platform == "linux" else _in_folder)(path, stack)

@@ -25,7 +25,7 @@ MAPPED = "::ffff:"
 
 
 class HostCheck:
-    """Refuses requests for a wrong host (421) or from foreign pages (403), and those with two lengths (400).
+    """Refuses requests for a wrong host (421), from foreign pages (403), or with two kinds of lengths (400).
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class HostCheck:
         return own or ANY in self.origins or origin.lower() in self.origins
 
     def _is_navigation(self, headers: Headers) -> bool:
-        """Return whether a user followed a link: only pages request other content."""
+        """Return whether a browser opens a page, as by a link, and does not request content for another page."""
         return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
 

@@ -1,4 +1,4 @@
-"""The HTTP server of the library uvicorn, as configured for this server and that of annotation."""
+"""The HTTP server of the library uvicorn, as configured for this server and for that of annotation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IDLE_SECONDS = 30
 
 
 def quieten(*more: str) -> None:
-    """Suppress messages of the library, and of others, below errors."""
+    """Suppress the log messages of uvicorn, and of more libraries, except errors."""
     for library in ("uvicorn", *more):
         logging.getLogger(library).setLevel(logging.ERROR)
 
@@ -78,7 +78,7 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets)
 
     def stop(self) -> None:
-        """Stop: the requests received so far are answered; at the second call, immediately."""
+        """Stop after the requests received so far are answered; a second call stops at once, without waiting."""
         if self.should_exit:
             self.force_exit = True
         self.should_exit = True

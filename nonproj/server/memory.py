@@ -12,7 +12,7 @@ from nonproj.errors import ConfigError
 MIB = 1 << 20
 
 SPARE = 32 * MIB
-"""Bytes below the limit at which a process also fails with other errors than MemoryError, such as starting a thread."""
+"""With fewer bytes left than this, a process may fail with errors other than MemoryError, as in starting a thread."""
 
 
 def limit_memory(megabytes: int) -> None:

@@ -102,7 +102,7 @@ class Metrics(Collector):
             self._sentences.labels(facts.model).inc(facts.sentences)
 
     def collect(self) -> Iterable[Metric]:
-        """Return the gauges, which are read when metrics are requested."""
+        """Yield the metrics whose values are read when they are requested."""
         pool, writing = self._pool, self._writing
         yield GaugeMetricFamily("nonproj_queue_length", "Requests waiting for a worker.", pool.waiting)
         yield GaugeMetricFamily("nonproj_queue_delay_seconds", "Estimated wait of a new request.", pool.delay())

@@ -49,9 +49,10 @@ def check_names(given: Mapping[str, str]) -> None:
 
 
 def model_name(given: str, names: Sequence[str]) -> str:
-    """Return the model with the given name, or the first one whose name begins with it, preferably before a hyphen.
+    """Return the name of the model that a request means; raise RequestError if there is none.
 
-    A name of UDPipe's models stands for its treebank or, if there is no such model, for its language.
+    It is the given name, or else one that continues it with a hyphen, or else any that begins with it; of several, the
+    first.  A name of UDPipe's models stands for its treebank or, if there is no such model, for its language.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from nonproj.server.workers import ServerWorkers
 from nonproj.workers.processes import WorkerProcess
 
 ATTEMPTS = 2
-"""Maximum number of worker processes that may die during one call; the first may have died before it."""
+"""Maximum number of processes that are tried for a call if they die; the first may have died before the call."""
 
 
 class CallResult(NamedTuple):

@@ -1,4 +1,4 @@
-"""One request, from data to the body of the response; called in a worker process."""
+"""Processing of a request in a worker process, from its data to the body of the response."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RequestError(NonprojError):
 
 
 class Task(NamedTuple):
-    """The processing of the data of a request.
+    """The data of a request, and options of its processing.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ def respond(name: str, task: Task) -> Answer:
     name : str
         Name of the model.
     task : Task
-        A tagger replaces all tags; without one, missing tags are predicted.
+        If ``tag`` is true, all tags are replaced; otherwise, a parser predicts those that are missing.
 
     Raises
     ------
@@ -147,7 +147,7 @@ _ADVICE = {
 
 
 def process(parser: Parser, task: Task) -> tuple[list[Sentence], str, list[dict[str, Any]]]:
-    """Return the sentences of a request, the text of the result, and the certificates, if they are wanted.
+    """Return the sentences of a request, the text of the result, and the certificates, if they are requested.
 
     Parameters
     ----------

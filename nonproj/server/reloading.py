@@ -24,7 +24,7 @@ Load = Callable[[], AbstractContextManager[Mapping[str, ModelRef]]]
 
 
 class Reloader:
-    """The models of a server; an asynchronous context manager.
+    """Loads and reloads the models of a server; an asynchronous context manager.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Reloader:
         return "succeeded", f"serving {names}"
 
     async def _copy(self, stack: ExitStack) -> Mapping[str, ModelRef]:
-        """Copy the models in a thread, until the stack is closed."""
+        """Copy the models, in a thread; the copies exist until the stack is closed."""
         copying = asyncio.ensure_future(asyncio.to_thread(lambda: stack.enter_context(self._load())))
         try:
             return await asyncio.shield(copying)

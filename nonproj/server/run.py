@@ -94,7 +94,7 @@ class _Control:
     Attributes
     ----------
     server : _Server or None
-        Server that signals stop; None while the task that prepares it is stopped instead.
+        Server that signals stop; None before it runs, when they stop the task that prepares it.
     """
 
     def __init__(self, reloader: Reloader):
@@ -125,7 +125,7 @@ class _Server(Server):
     """A server that loses no request when it stops."""
 
     def stop(self) -> None:
-        """Stop gracefully; at the second call, immediately."""
+        """Stop after the requests received so far are answered; a second call stops at once."""
         if not self.should_exit:
             log.info("stopping after the requests received so far")
             notify("STOPPING=1\nSTATUS=stopping after the requests received so far")

@@ -28,7 +28,7 @@ class Preparation:
     call : tuple
         A function and its arguments.
     threads : Executor
-        Their signals are blocked: see `leave_signals_to_the_main_thread`.
+        Threads in which signals are blocked: see `leave_signals_to_the_main_thread`.
 
     Attributes
     ----------

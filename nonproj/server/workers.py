@@ -33,7 +33,7 @@ REASONS = {
     "memory": "a request exceeded the memory limit",
     "left": "its client has disconnected",
 }
-"""Reasons for replacing processes, with their words in the log."""
+"""Reasons for replacing processes, with their texts in the log."""
 
 log = logging.getLogger("nonproj")
 
@@ -147,7 +147,7 @@ class ServerWorkers:
         return [process.process.pid for each in preparations for process in each.processes]
 
     async def check(self, function: Callable[..., Any], *arguments: Any) -> bool:
-        """Return whether processes are ready: an idle one has to return from a call; busy ones have a time limit.
+        """Return whether a process is ready: an idle one that answers a call, or a busy one, which has a time limit.
 
         Parameters
         ----------

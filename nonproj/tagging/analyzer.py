@@ -78,7 +78,7 @@ class Analyzer(Fitted):
         vectors: WordVectors | PieceVectors | None = None,
         start: Analyzer | None = None,
     ) -> Analyzer:
-        """Train on sentences whose columns LEMMA, UPOS, XPOS and FEATS are right; empty columns are left out.
+        """Train on sentences with gold LEMMA, UPOS, XPOS and FEATS; empty columns are not learnt.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class Analyzer(Fitted):
     def apply(
         self, batch: Sequence[Sentence], overwrite: bool = False, encoded: EncoderTagScorer | None = None
     ) -> list[Sentence]:
-        """Return the sentences with the absent columns filled, and the margins of their tags.
+        """Return the sentences with the absent columns filled, and with the margins of their tags.
 
         Sentences that lack nothing are returned unchanged, unless ``overwrite``; for ``encoded`` see `annotate`.
         """

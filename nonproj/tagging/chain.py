@@ -47,7 +47,7 @@ class Chain(NamedTuple):
     bounds : ndarray of shape (6,), int32
         Beginning of each kind of template, and the end.
     shift : uint32
-        Bits of a hash that are not part of a place in the weight table.
+        Right shift, in bits, that makes a hash a place in the weight table.
     """
 
     unit_start: np.ndarray
@@ -184,8 +184,8 @@ def _score_listed(
 ) -> None:
     """Write the score of each listed candidate, the sum over its parts.
 
-    Each listed part is scored once, by the weights at the first places, and after a previous tag at those for its
-    attribute.
+    Each listed part is scored once: by the weights at the first ``n_places`` places and, after a previous tag, by those
+    of the templates about that tag's value of the part's attribute.
     """
     places, shift, coefficients = units.places, chain.shift, chain.same_coefficient
     for k in range(units.count[1]):
@@ -275,10 +275,10 @@ def score_local(
 def prune_candidates(
     count: Int64s, local: Float64s, pairs: Float64s, threshold: float, limit: int, kept: Int64s, margins: Float64s
 ) -> Int64s:
-    """Keep the candidates whose best first-order sequence is nearly as good as the best of all; return their counts.
+    """Keep the candidates whose best first-order sequence is within ``threshold`` of the best; return their counts.
 
-    ``kept[i]`` lists those of word ``i``, best first; ``margins[i]`` is the difference between the best two.  Here and
-    elsewhere loops replace array expressions, whose error messages would take seconds to compile.
+    ``kept[i]`` lists those of word ``i``, best first, and ``margins[i]`` is the difference between its best two.  Here
+    and elsewhere loops replace array expressions, whose error messages would take seconds to compile.
     """
     n, width = local.shape
     forward, backward = np.empty((n, width)), np.zeros((n, width))
@@ -321,10 +321,10 @@ def viterbi(
     weights: Float32s | Int16s,
     units: UnitSums,
 ) -> Int64s:
-    """Return the best sequence of kept candidates: the place of each word's among those kept, int64[n].
+    """Return the best sequence of tags: for each word, the index of its tag among its kept candidates, int64[n].
 
-    ``tags[i, k]`` is the tag of the kept candidate ``k`` of word ``i``; ``local[i, k]`` and ``pairs[i, j, k]`` are its
-    scores.
+    ``tags[i, k]`` is the tag of candidate ``k`` of word ``i``, ``local[i, k]`` its score by itself, and
+    ``pairs[i, j, k]`` its score after candidate ``j`` of word ``i - 1``.
     """
     n, width = tags.shape
     boundary = chain.values.shape[0] - 1

@@ -1,4 +1,4 @@
-"""Decoding of sentences, and the perceptron's update."""
+"""Decoding of the tags of sentences, and the perceptron's update."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class GoldTags(NamedTuple):
 
 
 class ChainExamples(NamedTuple):
-    """The sentences from which a chain learns: its features, forms and tags, the words, and their gold tags."""
+    """Training data of a chain: its tags and templates, the tables of forms, the sentences, and their gold tags."""
 
     chain: Chain
     words: FormTable
@@ -66,7 +66,7 @@ class ChainExamples(NamedTuple):
 
 
 class Observations(NamedTuple):
-    """The words of a sentence, as they are decoded.
+    """The input of the decoder for the words of a sentence.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ def _update(
 
 @kernel
 def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32, averaged: AveragedArrays) -> None:
-    """Move the weights at the places of a hash combined with each part of a tag."""
+    """Add ``sign`` to the weights of a template's hash combined with each part of a tag."""
     place = key >> chain.shift
     for u in range(chain.unit_start[tag], chain.unit_start[tag + 1]):
         change_weight(averaged.weights, averaged.total, place ^ chain.units[u], sign, averaged.step)
@@ -258,7 +258,7 @@ def _add(chain: Chain, key: int | np.uint32, tag: int, sign: float | np.float32,
 def _add_pair(
     chain: Chain, key: Uint32s, previous: int, tag: int, sign: float | np.float32, averaged: AveragedArrays
 ) -> None:
-    """Move the weights of the templates about the previous tag."""
+    """Add ``sign`` to the weights of the templates about the previous tag."""
     pair, same, triple, skip = chain.bounds[2], chain.bounds[3], chain.bounds[4], chain.bounds[1]
     for t in range(same - pair):
         _add(chain, np.uint32(key[pair - skip + t] + chain.pair_share[previous, t]), tag, sign, averaged)

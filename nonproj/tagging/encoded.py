@@ -103,7 +103,7 @@ def encoded_tags(scorer: EncoderScorer | None, tags: TagSet | None, longest: int
 def add_scores(
     hidden: Float32s, of_tags: Float32s, count: Int32s, tag: Int32s, form: Int32s, factor: float, scores: Float64s
 ) -> None:
-    """Add the scores of the candidates of each word that has several."""
+    """Add a factor times the scores of tags to those of the candidates of each word that has several."""
     for i in range(form.shape[0]):
         row = form[i]
         if count[row] < 2:

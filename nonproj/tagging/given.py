@@ -1,4 +1,4 @@
-"""Words whose tag or lemma is in a user's lexicon: the tagger's choices, and the columns written."""
+"""Words with entries in a user's lexicon, which restrict their candidate tags and the values of their columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nonproj.tagging.tagset import TagSet
 from nonproj.types import Sentence
 
 GivenWord: TypeAlias = Sequence[LexiconWord]
-"""Entries of a word in a user's lexicon: one of them is right."""
+"""Entries of a word in a user's lexicon, one of which is right."""
 
 WordsOf: TypeAlias = Callable[[str, Sequence[str]], Sequence[GivenWord]]
 """Function from a token and its words to the entries of each word; most words have none."""
@@ -22,7 +22,7 @@ TagOptions: TypeAlias = Sequence[tuple[LexiconWord, set[int]]]
 
 
 class RestrictedWord(NamedTuple):
-    """The key of a word whose candidates are some tags, and after them up to ``others`` other tags."""
+    """The key of a word whose candidates are these tags, and after them up to ``others`` other tags."""
 
     form: str
     tags: tuple[int, ...]
@@ -59,7 +59,7 @@ def options_of(key: Any, given: GivenWord, tags: TagSet) -> TagOptions:
 
 
 def restricted(key: Any, options: TagOptions, n_tags: int) -> Any:
-    """Return a key of a word by which the tagger chooses only allowed tags; ``n_tags`` is the number of all.
+    """Return the key that restricts a word to the tags that its entries allow; ``n_tags`` is the number of all tags.
 
     Examples
     --------

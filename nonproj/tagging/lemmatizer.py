@@ -104,7 +104,7 @@ class Lemmatizer:
         self._lemma: PerThread[dict[Word, str]] = PerThread(dict)
 
     def lemmas(self, words: list[Word]) -> list[str]:
-        """Return the lemma of each word."""
+        """Return the lemma of each word; without a candidate, it is the form."""
         known = self._lemma.own
         if len(known) > _CACHED_WORDS:
             known.clear()
@@ -129,7 +129,7 @@ class Lemmatizer:
         progress: Progress,
         start: Lemmatizer | None = None,
     ) -> Lemmatizer | None:
-        """Train a lemmatizer; words without a lemma are left out.  None if no lemma can be learnt.
+        """Train a lemmatizer on the words that have a lemma; return None if no lemma can be learnt.
 
         A continued lemmatizer gets more scripts, words and lemmas; its weights stay.
         """
@@ -141,7 +141,7 @@ class Lemmatizer:
         ]
         scripts_of = {pair: make_script(*pair) for pair in {(word[0], lemma) for _, word, lemma in examples}}
         made = (scripts_of[word[0], lemma] for _, word, lemma in examples)
-        counts = Count(script for script in made if is_script(script))  # not those of control characters
+        counts = Count(script for script in made if is_script(script))  # no control characters
         scripts = [script for script, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         scripts = list(dict.fromkeys([*start.scripts, *scripts] if start else scripts))[:MAX_SCRIPTS]
         if not scripts:
@@ -194,7 +194,7 @@ def lemma_keys(pairs: Sequence[tuple[str, str]]) -> np.ndarray:
 
 
 def word_keys(words: Sequence[Word]) -> Keys:
-    """Return the hashes of forms with their tags in a lexicon of scripts."""
+    """Return the hashes of forms with their tags, as the keys of a lexicon of scripts."""
     lowers = [form.lower() for form, *_ in words]
     by_upos, by_tag, texts, lower_texts = [], [], [], []
     for (form, upos, xpos, feats), lower in zip(words, lowers, strict=True):
@@ -285,7 +285,7 @@ def _make_words(
 
 
 def _was_seen(lexicon: Lexicon, places: np.ndarray, script: int) -> bool:
-    """Return whether a script was seen with a form or its lower case, whose places in the lexicon come first."""
+    """Return whether a script was seen with a form or its lower case; ``places`` is its row of `find_forms`."""
     pairs = zip(places[:2].tolist(), (lexicon.form, lexicon.lower), strict=True)
     return any(
         place >= 0 and script in table.tag[table.start[place] : table.start[place + 1]] for place, table in pairs

@@ -26,7 +26,7 @@ RARE = 10
 
 
 class TagCounts(NamedTuple):
-    """The tags of keys, which are hashes, and their counts.
+    """The counts of tags for each key, a hash.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Counter:
         self.suffix = _Entries(flat[np.repeat(begin, repeat) + offset], pair_tag[self.owner])
 
     def count(self, words: np.ndarray) -> Lexicon:
-        """Return the lexicon of the selected words, bool[n_words]."""
+        """Return the lexicon of the words for which ``words``, bool[n_words], is true."""
         count = np.bincount(self.pair_of[words], minlength=len(self.pairs))
         total = np.bincount(self.pair_form, count, self.n_forms)[self.pair_form]
         rare = np.where(total <= RARE, count, 0)[self.owner]
@@ -194,7 +194,7 @@ class _Entries:
         self.entry_key, self.tag = entries >> 32, (entries & 0xFFFF).astype(np.int16)
 
     def count(self, count: np.ndarray) -> TagCounts:
-        """Return the entries with positive counts."""
+        """Return the total count of each entry, without those of 0; ``count`` has one number for each listed pair."""
         total = np.bincount(self.entry, count, len(self.tag)).astype(np.int32)
         seen = total > 0
         size = np.bincount(self.entry_key[seen], minlength=len(self.key))
@@ -203,7 +203,7 @@ class _Entries:
 
 
 def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Return the place of each key among sorted ones, or -1, int32 of the same shape."""
+    """Return the index of each key among sorted ones, or -1, int32 of the same shape."""
     if not len(sorted_keys):
         return np.full(keys.shape, -1, np.int32)
     place = np.searchsorted(sorted_keys, keys)
@@ -212,7 +212,7 @@ def find_keys(sorted_keys: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def find_forms(lexicon: Lexicon, keys: Keys) -> np.ndarray:
-    """Return the place of each form, lower-cased form and suffix in a lexicon, or -1, int32[n_forms, 2 + longest]."""
+    """Return the index of each form, lower-cased form and suffix in a lexicon, or -1, int32[n_forms, 2 + longest]."""
     found = np.empty((len(keys.form), 2 + keys.suffix.shape[1]), np.int32)
     found[:, 0] = find_keys(lexicon.form.key, keys.form)
     found[:, 1] = find_keys(lexicon.lower.key, keys.lower)

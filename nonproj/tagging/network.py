@@ -259,7 +259,7 @@ def sum_parts(output: np.ndarray, tags: TagSet) -> np.ndarray:
 
 
 def form_rows(start: np.ndarray, row: np.ndarray) -> SparseRows:
-    """Return the rows of forms, the form's own first; n-grams count less in long words, the form itself does not.
+    """Return the rows of forms, each form's own first with weight 1; the other rows weigh less, the more there are.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def _score_text(
     factor: float,
     scores: Float64s,
 ) -> None:
-    """Add the scores of the candidates of each word that has several."""
+    """Add a factor times the network's scores to those of the candidates of each word that has several."""
     size, hidden, sums = bias.shape[0], np.empty(bias.shape[0], np.float32), np.empty(8, np.float32)
     for s in range(text.start.shape[0] - 1):
         first, end = text.start[s], text.start[s + 1]

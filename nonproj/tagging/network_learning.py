@@ -46,7 +46,7 @@ class TagCorpus(NamedTuple):
     form : ndarray of shape (n_words,), int64
         The number of each word's form.
     tag : ndarray of shape (n_words,), int64
-        The number of its tag, -1 for one that is not learnt.
+        The number of its tag; -1 for a word that is not learnt.
     """
 
     start: np.ndarray
@@ -55,7 +55,7 @@ class TagCorpus(NamedTuple):
 
 
 class TrainableTagNetwork:
-    """The network over tags in training.
+    """The network that scores tags, in training.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def learn_tag_network(
     progress: Callable[..., Any],
     vectors: WordVectors | PieceVectors | None = None,
 ) -> TagNetwork:
-    """Return a network that has learnt the tags of some words; see `TrainableTagNetwork`."""
+    """Return a network trained on the tags of some words; see `TrainableTagNetwork`."""
     network = TrainableTagNetwork(forms, corpus, tags, rng, vectors)
     sentences = np.arange(len(network.sizes))
     Learner(network, [sentences] * epochs, lambda _: rng).learn("tagger's network", progress)

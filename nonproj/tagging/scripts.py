@@ -87,7 +87,7 @@ def apply_script(script: str, form: str) -> str | None:
 
 
 def is_whole(script: str) -> bool:
-    """Return whether a script replaces whole forms, so that it says nothing about other ones.
+    """Return whether a script replaces the whole form, so that it does not generalise to other forms.
 
     Examples
     --------
@@ -100,8 +100,8 @@ def is_whole(script: str) -> bool:
 def is_doubtful(script: str, form: str, n_forms: int) -> bool:
     """Return whether a script keeps too little of a form to be trusted for forms that it was not seen with.
 
-    It keeps one character, or was seen with one form (``n_forms``) and inserts more than it keeps, or with one or two
-    and inserts a beginning.
+    It keeps at most one of three characters or more, or was seen with one form (``n_forms``) and inserts at least two
+    characters more than it keeps, or was seen with one or two and inserts at least two characters at the beginning.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def is_doubtful(script: str, form: str, n_forms: int) -> bool:
 
 @lru_cache(100_000)
 def _parse(script: str) -> tuple[str, int, list[tuple[str, str]], int, list[tuple[str, str]]]:
-    """Return the case, and the edits of both ends, each after the number of characters that it reads.
+    """Return the case and, for each end, the number of characters that its edits read, and these edits.
 
     An edit is an operation and its character, which is empty for ``>``.
     """
@@ -132,7 +132,7 @@ def _parse(script: str) -> tuple[str, int, list[tuple[str, str]], int, list[tupl
 
 
 def _edit(edits: list[tuple[str, str]], text: str) -> str | None:
-    """Apply edits to a text of the right length; None where they delete other characters."""
+    """Return the result of edits, which read all of a text; None if they delete a character that it lacks there."""
     made, k = [], 0
     for operation, character in edits:
         if operation == "+":

@@ -1,4 +1,4 @@
-"""The tagger: training, and tagging by tables of forms that each thread keeps from call to call."""
+"""The tagger: training, and tagging with tables of forms that each thread keeps from call to call."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ NETWORK_WEIGHT = 0.75
 """Factor of the network's scores, in nats, relative to the margin."""
 
 WITH_VECTORS = 2.0
-"""Factor of the network's scores with word vectors, which cover more words than the chain knows."""
+"""Further factor of the scores of a network with word vectors, which cover more words than the chain knows."""
 
 WITH_PIECES = 1.5
-"""Factor of the network's scores with vectors of words by their pieces."""
+"""Further factor of the scores of a network with vectors of words by their pieces."""
 
 _NO_TAGS = np.empty(0, np.int32)
 
@@ -70,7 +70,7 @@ EncodedWords: TypeAlias = tuple[EncoderTagScorer, np.ndarray]
 
 
 class FormCache:
-    """The forms that a thread has tagged, and tables that depend on a form alone.
+    """A thread's cache of the forms that it has tagged, with tables that depend on a form alone.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ class Tagger:
 
 
 def check_weights(arrays: dict[str, np.ndarray], name: str, n_units: int) -> np.ndarray:
-    """Return the weight table of a model; raise `ModelError` unless hashes combined with parts are places in it."""
+    """Return the weight table of a model; raise `ModelError` if it is too small for hashes combined with parts."""
     return check_table(arrays["weights"], ("int16",), max(10, n_units.bit_length()), f"the weights of the {name}", 28)
 
 
@@ -346,7 +346,7 @@ def _no_network(n: int) -> FormLayers:
 
 
 def _drop(words: FormTable, scores: np.ndarray, threshold: float) -> tuple[FormTable, np.ndarray]:
-    """Drop the candidates that score less than the best by more than the threshold, by the word alone."""
+    """Return the candidates whose score by the word alone is within a threshold of the best, best first, and scores."""
     scores[np.arange(scores.shape[1]) >= words.count[:, None]] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")
     scores = np.take_along_axis(scores, order, 1)

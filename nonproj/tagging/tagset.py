@@ -25,7 +25,7 @@ MAX_TAGS = 20_000
 _MAX_ATTRIBUTES = 1000
 
 TAG_COLUMNS = (UPOS, XPOS, FEATS)
-"""UPOS, XPOS and FEATS among the ten columns."""
+"""Indices of UPOS, XPOS and FEATS among the ten columns."""
 
 LEVELS = ("upos", "pos", "full")
 """Levels of a tag in templates: its UPOS; UPOS and XPOS; the whole triple."""
@@ -39,7 +39,7 @@ class TagSet:
     tags : sequence of (str, str, str)
         UPOS, XPOS and FEATS, all different.
     first : int, optional
-        The number of tags that determine the numbers of parts, by default all; later tags were added.
+        The number of tags that determine the numbers of parts, by default all; continuing a model adds later ones.
 
     Attributes
     ----------

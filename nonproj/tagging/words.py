@@ -1,7 +1,7 @@
 """Forms in the tagger: their attributes, their candidate tags, and their shares of the templates' hashes.
 
-All of it depends on the form alone, so it is computed once for each distinct form, and a sentence is a list of rows in
-these tables.
+They depend on the form alone, so they are computed once for each distinct form, and a sentence is a list of rows in
+their tables.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FormTable(NamedTuple):
 
 
 def is_symbol(form: str) -> bool:
-    """Return whether a form has neither letters and digits nor an apostrophe, which stands for letters.
+    """Return whether a form has no letter, no digit and no apostrophe, which stands for letters.
 
     Examples
     --------

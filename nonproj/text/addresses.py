@@ -61,7 +61,7 @@ _RUN, _HOST = re.compile(f"[{_ENDS}]*"), re.compile(f"(?:[{_IN_NAMES}]*[{_ENDS}]
 
 
 def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: Uint8s, fixed: Uint8s) -> None:
-    """Mark the characters of a text that are inside strings that are never divided.
+    """Find addresses and other strings that are never divided; mark their inner characters, and flag their chunks.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def mark_addresses(text: str, kind: Uint8s, start: Int64s, end: Int64s, flags: U
 def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
     """Return the marks of a chunk, and the begin and end of each string in it that is never divided.
 
-    ``kinds`` has a character for the kind of each of its characters.
+    ``kinds`` is a string of the same length: the kind of each character, as `chr` of its number.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def addresses_in(chunk: str, kinds: str) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _named(chunk: str, kinds: str, i: int, last: int) -> tuple[int, int]:
-    """Return start and end of the name with a sign at ``i``, after that ending at ``last``; both 0 if there is none."""
+    """Return start and end of the name with a sign at ``i``, or 0 and 0; the previous one ended at ``last``."""
     for begin in (i - 3, i - 1, i):
         free = begin >= last and (not begin or kinds[begin - 1] not in _IN_NAMES)
         name = _NAME.match(chunk, begin) if free else None
@@ -176,7 +176,7 @@ def _file_start(kinds: str, first: int, i: int) -> int:
 def _end(chunk: str, kinds: str, i: int) -> int:
     """Return the end of an address, without the punctuation behind it.
 
-    Quotation marks, ``<``, ``>`` and Chinese punctuation end it.  A closing bracket belongs to an opening one inside.
+    Quotation marks, ``<``, ``>`` and Chinese punctuation end it, as does a closing bracket without its opening one.
     """
     stop = _matched(_BODY, chunk, i)
     depth = kinds.count(chr(OPEN), i, stop) - kinds.count(chr(CLOSE), i, stop)

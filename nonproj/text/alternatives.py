@@ -1,10 +1,10 @@
-"""Doubtful sentences of a text, and the choice between them by their trees.
+"""Uncertain sentences of a text, and the choice between them by their trees.
 
-The segmenter gives stretches of tokens the probability of being a sentence.  Where stretches with a probability of at
-least `LEAST` overlap, each is parsed: the log-probability of a sequence of sentences is increased by `WEIGHT` times the
-sum of their trees' scores.  Sums over all sequences give each stretch its new probability, and the sentences are those
-with the largest sum of probabilities, less a cost for each, as without trees (`nonproj.text.sentences`).  Both steps
-are exact over these stretches, by dynamic programs over their ends (semi-Markov models).
+The segmenter gives spans of tokens a probability of being a sentence.  Where spans with a probability of at least
+`LEAST` overlap, each is parsed: the log-probability of a sequence of sentences is increased by `WEIGHT` times the sum
+of their trees' scores.  Sums over all sequences give each span its new probability, and the sentences are those with
+the largest sum of probabilities, less a cost for each, as without trees (`nonproj.text.sentences`).  Both steps are
+exact over these spans, by dynamic programs over their ends (semi-Markov models).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from nonproj.io.objects import from_words
 from nonproj.types import Float32s, Float64s, Int64s, Sentence
 
 COST = 0.1
-"""The cost of a sentence when the sentences are chosen."""
+"""Cost of each sentence that is chosen, on the scale of probabilities."""
 
 LEAST = 0.05
 """Minimum probability of an alternative.
@@ -33,7 +33,7 @@ WEIGHT = 0.001
 
 
 class Alternatives(NamedTuple):
-    """Stretches of tokens that may be sentences, by their ends: ``S`` of them.
+    """The ``S`` spans of tokens that may be sentences, sorted by their ends.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Alternatives(NamedTuple):
     log_probability: Float64s
 
     def chosen(self, which: Int64s) -> Alternatives:
-        """Return the alternatives with some numbers."""
+        """Return the alternatives with these numbers."""
         return Alternatives(self.begin[which], self.end[which], self.log_probability[which])
 
 
@@ -108,7 +108,7 @@ def probabilities(found: Alternatives, weights: Float64s) -> Float64s | None:
 
 
 def best_ends(found: Alternatives, values: Float64s) -> list[int]:
-    """Return the ends of the alternatives that cover a part and have the largest sum of values, ascending.
+    """Return the ends, ascending, of the sequence of alternatives that covers a part with the largest sum of values.
 
     Examples
     --------

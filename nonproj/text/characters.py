@@ -61,8 +61,8 @@ _KIND_SHIFT, _CLASS_SHIFT = 21, 29
 """Shifts of a character's kind, above all code points, and of its class, above kinds."""
 
 _characters = np.full(0x110000, _UNKNOWN << _KIND_SHIFT, np.uint32)
-"""The class, the kind and the lower case of each character, filled in as characters occur: one number, so that threads
-see all or none."""
+"""The class, the kind and the lower case of each character, filled in as characters occur; they are packed into one
+number, so that no thread sees only some of them."""
 
 
 class Characters(NamedTuple):
@@ -74,7 +74,7 @@ class Characters(NamedTuple):
         Code points, in lower case where that is one character.
     kind : ndarray of shape (n,), uint8
     joined : ndarray of shape (n,), uint8
-        1 for a character in one cluster with the next: see `nonproj.text.graphemes`.
+        1 for a character in the same cluster as the next: see `nonproj.text.graphemes`.
     """
 
     lower: np.ndarray

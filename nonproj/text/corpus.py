@@ -1,7 +1,7 @@
 """Raw text with its tokens and sentences, from a treebank that marks blanks.
 
 The sentences of a paragraph are joined by a blank, unless the last token of a sentence has ``SpaceAfter=No``; lines are
-filled to 80 characters and paragraphs separated by a blank line.  So the text is that of the CoNLL 2018 shared task.
+filled to 80 characters and paragraphs separated by a blank line, as in the raw texts of the CoNLL 2018 shared task.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nonproj.io.copies import surface_tokens
 from nonproj.types import Sentence
 
 LINE = 80
-"""Longest line of a paragraph."""
+"""Maximum length of a line, in characters."""
 
 LEAST_SHARE = 0.1
 """Minimum share of sentences that mark blanks in a treebank with raw text; with ``# text``, all do."""

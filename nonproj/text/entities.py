@@ -13,11 +13,11 @@ from nonproj.types import Int64s
 
 _ENTITY = re.compile(r"&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});")
 _OBJECT = "\ufffc"
-"""Takes the place of entities that are blank or several characters: a symbol."""
+"""Symbol in place of an entity that is blank or stands for several characters."""
 
 
 def decoded(text: str) -> tuple[str, Int64s]:
-    """Return a text with a character for each entity, and the place of each character in the original, int64[n + 1].
+    """Return a text with one character for each entity, and the original position of each character, int64[n + 1].
 
     Examples
     --------

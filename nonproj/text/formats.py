@@ -26,7 +26,7 @@ class TextInput(NamedTuple):
     ranges : bool
         Whether the characters of each token are written to MISC, as ``TokenRange=first:last``.
     max_words : int
-        Longest sentence, in words; longer ones are cut where the segmenter is surest of a sentence end.
+        Maximum number of words of a sentence; longer ones are cut where a sentence end is most probable.
     breaks : bool
         Whether a line break always ends a sentence of running text; a line may still hold several.
     """
@@ -37,7 +37,7 @@ class TextInput(NamedTuple):
     breaks: bool = False
 
     def within(self, cut_words: int, max_words: int) -> TextInput:
-        """Return these options with sentences of at most this many words: running text is cut, lines only if necessary.
+        """Return these options with the limits of a parser on ``max_words``; ``cut_words`` limits only running text.
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 """Characters as readers see them: extended grapheme clusters (Unicode Standard Annex 29), which no token divides.
 
-Clusters are found by Unicode's categories and a few ranges, so that nothing is loaded.  Where they differ from the
-annex, clusters here are longer: they have every spacing mark and any character after a zero width joiner.  Blank
+Clusters are found by Unicode's categories and a few ranges, without tables of data.  Where they differ from the annex,
+clusters here are longer: they include every spacing mark and any character after a zero width joiner.  Blank
 characters are never part of a cluster, because they are never part of a token.
 """
 
@@ -12,9 +12,9 @@ import unicodedata
 import numpy as np
 
 ALONE, MARK, LINKER, JOINER, PREFIX, LEADING, SYLLABLE, REGIONAL = range(8)
-"""Classes of characters: those that join the character before them (a linker also binds the next letter, and the
-zero width joiner any character); those that join the next one; consonants and syllables of Hangul; letters whose
-pairs make a flag."""
+"""Classes of characters: ordinary ones; marks, linkers and joiners, which join the character before them (a linker also
+joins the next letter, and the zero width joiner any next character); prefixes, which join the next one; leading
+consonants and syllables of Hangul; letters whose pairs make a flag."""
 
 _LINKERS = (
     "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60\u1b44\u1bab\ua9c0\uaaf6\U00010a3f\U00011133"
@@ -65,7 +65,7 @@ def grapheme_class(character: str) -> int:
 
 
 def joined_with_next(classes: np.ndarray, solid: np.ndarray, letter: np.ndarray) -> np.ndarray:
-    """Return whether each character is in one cluster with the next, uint8[n].
+    """Return whether each character is in the same cluster as the next, uint8[n].
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ def _decodable(stream: Any) -> Iterator[str | bytes]:
 
 
 def _lines_of(data: bytes) -> Iterator[str | bytes]:
-    """Yield lines, decoded together as far as possible."""
+    """Yield lines, decoded and together where possible; each line that is not UTF-8 alone, as bytes."""
     try:
         if data:
             yield data.decode()

@@ -1,4 +1,4 @@
-"""The languages of the rules for plain text: their abbreviations, patterns and frequent words.
+"""Languages with rules for plain text: their abbreviations, patterns and frequent words.
 
 They are in ``features/languages.yaml``, and are stored in the models that use them.  The languages are those of the
 treebanks without raw text that ``data_scripts`` fetches.
@@ -50,7 +50,7 @@ class Language(NamedTuple):
     suffixes : tuple of str
         Ends of words that are tokens of their own.
     characteristic : frozenset of str
-        Words that are all frequent in the language, and in no other.
+        Words by which the language is recognised: in no other language are all of them frequent.
     """
 
     code: str
@@ -74,14 +74,14 @@ def languages() -> dict[str, Language]:
 def _language(
     code: str, name: str, patterns: list[str], suffixes: Sequence[str] = (), divided: Sequence[str] = (), **words: str
 ) -> Language:
-    """Return an entry of the file; ``divided`` are strings that are several tokens."""
+    """Return the language of an entry of the file; ``divided`` are strings that are several tokens."""
     groups = {group: frozenset(text.split()) for group, text in words.items()}
     groups["tokens"] |= frozenset(divided)
     return Language(code, name, patterns=PATTERNS | set(patterns), suffixes=tuple(suffixes), **groups)
 
 
 def recognised(forms: Iterable[str]) -> Language | None:
-    """Return the language of a treebank by its most frequent words, if it is one of `languages`.
+    """Return the one of `languages` whose characteristic words are all frequent in a treebank, or None.
 
     Examples
     --------

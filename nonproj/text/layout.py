@@ -35,14 +35,14 @@ _CLASS = np.array([LOWER if kind in LETTERS else kind for kind in range(KINDS)],
 
 
 class Text(NamedTuple):
-    """A text as its characters and chunks.
+    """The characters and chunks of a text, as arrays.
 
     Attributes
     ----------
     lower, kind, joined : ndarray of shape (n,)
         See `Characters`.
     run : ndarray of shape (n,), int64
-        End of the run of characters of one kind that each character is in.
+        End of the run of characters of one kind that contains each character.
     start, end : ndarray of shape (C,), int64
         Chunk ``c`` is ``start[c]:end[c]``.
     blanks : ndarray of shape (C,), uint8
@@ -71,7 +71,7 @@ class Text(NamedTuple):
 
 
 def lay_out(text: str, path: str = "<text>") -> Text:
-    """Return a text with its chunks.
+    """Return the characters and chunks of a text.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def is_too_long(joined: Uint8s, begin: int, i: int) -> bool:
 
 @kernel
 def table_shift(size: int) -> int:
-    """Return the number of bits by which a hash is shifted to a place in a table of this length, a power of two."""
+    """Return the right shift, in bits, that makes a hash an index of a table of this length, a power of two."""
     shift = 32
     while size > 1:
         size >>= 1
@@ -179,7 +179,7 @@ def shape_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
 def outline_hash(kind: Uint8s, run: Int64s, first: int, last: int) -> np.uint32:
     """Return a hash of the classes of some characters, where any number of a class in a row count as one.
 
-    So ``RTX4090`` and ``iPhone12`` have the same outline.
+    For example, ``RTX4090`` and ``iPhone12`` have the same outline.
     """
     key, i, count = np.uint32(0), first, 0
     while i < last and count < MAX_SHAPE:
@@ -203,7 +203,7 @@ def class_end(kind: Uint8s, run: Int64s, i: int, last: int) -> int:
 
 @kernel
 def class_before(kind: Uint8s, first: int, i: int) -> int:
-    """Return the class before the characters of one class that end with ``i``, from ``first`` on; 0 if none."""
+    """Return the class of the character before those of one class that end with ``i``; 0 if there is none."""
     begin = i
     while begin > first and i - begin < MAX_HASHED and _CLASS[kind[begin - 1]] == _CLASS[kind[i]]:
         begin -= 1
@@ -258,7 +258,7 @@ def _is_dotted(kind: Uint8s, first: int, last: int) -> bool:
 
 @kernel
 def _fit_lines(start: Int64s, end: Int64s, blanks: Uint8s) -> None:
-    """Distinguish line ends where the next chunk would have fit on the line from the others."""
+    """Mark as `WRAPPED` the line ends where the next chunk would not have fit on the line."""
     first = 0
     while first < len(start):
         last, longest, line = first, 0, start[first]

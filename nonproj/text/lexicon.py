@@ -26,7 +26,7 @@ _LETTER = rf"[^\W{_UNDIVIDED}]"
 _WORD, _RUN = re.compile(f"{_LETTER}+"), re.compile(rf"{_LETTER}+|\S")
 
 _GOES_ON = re.compile(rf".'[^\W\d_]|{_LETTER}{{2}}"), re.compile(rf"(\W)\1|{_LETTER}{{2}}")
-"""Patterns of a match's last character and the next if the token goes on: for words, and for strings with signs."""
+"""Patterns from a match's last character on if the token goes on behind it: for words, and for strings with signs."""
 
 
 class TokenMatch(NamedTuple):
@@ -99,7 +99,7 @@ class UserLexicon(Fitted):
         return self._of_form.get(_plain(form), ())
 
     def words_of(self, form: str, words: Sequence[str]) -> list[tuple[LexiconWord, ...]]:
-        """Return the entries of each word of a token: those with these words, or else the word's own."""
+        """Return, for each word of a token, its columns in the token's entries with these words, or else in its own."""
         entries, lower = [each.words for each in self.entries_of(form)], [word.lower() for word in words]
         if same := [own for own in entries if [word.form.lower() for word in own] == lower]:
             return list(zip(*same, strict=True))
@@ -155,9 +155,9 @@ def with_tokens(layout: Text, matches: Iterable[TokenMatch]) -> Text:
     begins[layout.start], ends[layout.end] = True, True
     start = np.flatnonzero(begins[:-1] & ~inside[:-1] & solid)
     end = np.flatnonzero(ends[1:] & ~inside[1:] & solid) + 1
-    before = np.searchsorted(end, np.flatnonzero(bound), "right")  # the number of chunks that end up to each place
+    before = np.searchsorted(end, np.flatnonzero(bound), "right")  # number of chunks that end at each place or before
     decided[end[before[before > 0] - 1] - 1] |= TOKEN_ENDS
-    old = np.searchsorted(layout.end, end)  # the chunks of which they are parts
+    old = np.searchsorted(layout.end, end)  # the chunks that they are parts of
     blanks = np.where(layout.end[old] == end, layout.blanks[old], np.uint8(NO_BLANKS))
     found = layout._replace(start=start, end=end, blanks=blanks, flags=layout.flags[old], fixed=fixed, decided=decided)
     return found._replace(chunk=token_table(layout, start, end)[0][PADDING:-PADDING])

@@ -46,7 +46,7 @@ class _FormAnalysis(NamedTuple):
     words : tuple of str
         Its best analysis into several words; empty if there is none.
     margin : float
-        Score difference to the form as one word.
+        Score of this analysis, less that of the form as one word; 0 if there is none.
     """
 
     key: int
@@ -75,7 +75,7 @@ def recase(form: str, words: Words) -> Words:
 
 
 class Multiwords:
-    """The multiword tokens of a language.
+    """A model that finds and expands the multiword tokens of a language.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Multiwords:
     def expand(self, forms: list[str]) -> tuple[dict[int, Words], dict[int, float]]:
         """Return the words of the multiword tokens among consecutive tokens, by index.
 
-        The second result is the log-odds of each token that may be one, by index, too.
+        The second result is the log-odds, by index, that a token is one, for each that may be.
 
         Examples
         --------
@@ -166,7 +166,7 @@ class Multiwords:
 
 
 def obey_words(lexicon: UserLexicon, forms: Sequence[str], words: dict[int, Words], doubts: dict[int, float]) -> None:
-    """Replace the words of tokens by those of a user's lexicon; of several entries, the one that agrees counts."""
+    """Replace the words of tokens by those of their first entry in a user's lexicon, unless they agree with another."""
     for index, form in enumerate(forms):
         if entries := lexicon.entries_of(form):
             pairs = [(each.token, tuple(word.form for word in each.words)) for each in entries]
@@ -188,7 +188,7 @@ def _analysed(token: SurfaceToken, plain: Callable[[str], str]) -> _Token:
 
 
 def _described(forms: Sequence[str], lexicon: MultiwordLexicon) -> Iterator[tuple[int, int, int]]:
-    """Return the first three attributes of each `_FormAnalysis`."""
+    """Return the key, affix and shape of each form, see `_FormAnalysis`."""
     plain = [lexicon.plain(form) for form in forms]
     keys, affixes = hash_texts(plain).tolist(), hash_texts([lexicon.affix(form) for form in plain]).tolist()
     return zip(keys, affixes, map(shape_of, forms), strict=True)
@@ -239,7 +239,7 @@ def _examples(
 def _factors(token: list[int], forms: Iterable[_Token], plain: Callable[[str], str]) -> np.ndarray:
     """Return the weight of each example: 1 plus the logarithm of the count of its form and words, over this count.
 
-    Forms with several analyses count each time, because their context decides.
+    It is 1 for forms with several analyses, because their context decides.
     """
     readings = defaultdict[str, set[Words]](set)
     for form, words in forms:

@@ -60,9 +60,9 @@ class Segment(NamedTuple):
         Its characters in the token without silent marks.
     kind, place : int
     edit, word : int
-        Hashes of the edit (or of the number of words of a `REMEMBERED` token), and of the word, if that is known.
+        Hashes of the edit (for a `REMEMBERED` token, its number of words), and of the word, if that is known.
     frequency, known : int
-        Classes of two counts: of the segment as these words, and of the words as tokens.
+        Classes of counts: of the segment as these words; and as a token of one word (`WHOLE`: several; open: the word).
     words : tuple of str
         In lower case.
     """
@@ -180,7 +180,7 @@ class MultiwordLexicon:
         Parameters
         ----------
         tokens : mapping of (str, tuple of str) to int
-            A token that is one word has no words here.
+            Count of each token with its words, which are left out if it is one word.
         ends : mapping of (str, tuple of str) to sequence of int
             Result of `nonproj.text.multiword_segments.divisions`.
         marks : str
@@ -209,14 +209,14 @@ class MultiwordLexicon:
         return without_marks(form, self.marks)[0]
 
     def affix(self, plain: str) -> str:
-        """Return the longest known segment that ends a token, or else begins it, with ``+``; empty if there is none."""
+        """Return the longest known segment at a token's end, or else at its beginning, with ``+``; empty if none."""
         lengths = [length for length in self._lengths if length < len(plain)]
         ends = (plain[-length:] for length in lengths if plain[-length:] in self._productive)
         begins = (f"{plain[:length]}+" for length in lengths if plain[:length] in self._productive)
         return next(ends, None) or next(begins, "")
 
     def alternatives(self, plain: str, divisible: bool = True) -> list[Segment]:
-        """Return the segments of a token without silent marks, by their begin; at least the whole token.
+        """Return the segments of a token without silent marks, sorted by begin; the first one is the whole token.
 
         Parameters
         ----------
@@ -325,7 +325,7 @@ class MultiwordLexicon:
 
 
 def without_marks(form: str, marks: str) -> tuple[str, list[int]]:
-    """Return a token in lower case without some marks, and a number for the vowels after each remaining character.
+    """Return a token in lower case without some marks, and a hash of the vowels after each remaining character.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def _known_segments(found: Mapping[str, Mapping[str, Sequence[int]]], forms: Ite
 
 
 def _fit(form: str, words: Sequence[str]) -> bool:
-    """Return whether a token and its words may be in a model."""
+    """Return whether a token and its words are within the limits of a model."""
     short = len(words) <= MOST_WORDS and sum(map(len, words)) <= LONGEST_EXPANSION
     return short and all(fits(text, MULTIWORD) for text in (form, *words))
 

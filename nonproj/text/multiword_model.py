@@ -104,7 +104,7 @@ class Lattices(NamedTuple):
     begin, end : ndarray of shape (E,), int64
         The characters of each segment in its token.
     given : ndarray of shape (E, 7), uint32
-        Its attributes that do not depend on characters alone.
+        Its attributes that are not computed from the arrays above.
     """
 
     codes: np.ndarray
@@ -170,7 +170,7 @@ def _describe(found: Lattices, token: int, atoms: Uint32s) -> None:
 
 @kernel
 def _pairs(begin: Int64s, end: Int64s, kind: Uint32s) -> Int64s:
-    """Return the pairs of adjacent segments, int64[J, 2], by the begin of the second, as the segments are sorted."""
+    """Return the pairs of adjacent segments, not both open, int64[J, 2]; they and the segments are sorted by begin."""
     n, size = len(begin), end.max() + 1
     first = np.zeros(size + 1, np.int64)
     for e in range(n):
@@ -238,7 +238,7 @@ def _log_add(a: float, b: float) -> float:
 
 @kernel
 def _sums(graph: _Graph, allowed: Bools, forward: Float64s, backward: Float64s) -> float:
-    """Write the logarithms of the sums over paths up to each segment, with it, and behind it; return that of all."""
+    """Write the logarithms of sums over the paths up to each segment, and over those behind it; return that of all."""
     length, total = graph.end.max(), -np.inf
     for e in range(len(allowed)):
         forward[e] = graph.score[e] if allowed[e] and graph.begin[e] == 0 else -np.inf
@@ -322,7 +322,7 @@ class Examples(NamedTuple):
 def _epoch(
     examples: Examples, order: Int64s, segment: Window, pair: Window, weights: Float32s, squares: Float32s
 ) -> None:
-    """Go through the examples once."""
+    """Learn from each example once, in the given order."""
     for x in order:
         token = examples.token[x]
         a, b = examples.lattices.first[token], examples.lattices.first[token + 1]
@@ -332,7 +332,7 @@ def _epoch(
 
 
 def learn(examples: Examples, rng: np.random.Generator) -> np.ndarray:
-    """Return weights learnt from examples, float32, averaged over the epochs of the second half."""
+    """Return weights learnt from examples, float32, averaged over the second half of the epochs."""
     weights = np.zeros(1 << BITS, np.float32)
     squares, mean = np.full(len(weights), 1e-6, np.float32), LaterMean([weights], EPOCHS)
     for _ in range(EPOCHS):
@@ -344,7 +344,7 @@ def learn(examples: Examples, rng: np.random.Generator) -> np.ndarray:
 
 @kernel
 def _best(found: Lattices, segment: Window, pair: Window, weights: Float32s) -> tuple[Float64s, Int64s, Int64s]:
-    """Return the margins of `best_paths`, the last segment of each path, and for each segment the one before it."""
+    """Return the margins of `best_paths`, the last segment of each path, and the best one before each, or -1."""
     n_tokens = len(found.first) - 1
     margin, last, back = np.empty(n_tokens), np.empty(n_tokens, np.int64), np.empty(len(found.begin), np.int64)
     for token in range(n_tokens):
@@ -390,7 +390,7 @@ def best_paths(found: Lattices, weights: np.ndarray) -> tuple[np.ndarray, list[l
 
 
 def context_places(atoms: np.ndarray) -> np.ndarray:
-    """Return the places of the features of tokens in context, given the attributes `CONTEXT` of each, uint32."""
+    """Return the indices in the weights of the features of tokens in context, given their attributes `CONTEXT`."""
     padded = np.zeros((len(atoms) + 2 * REACH, len(CONTEXT)), np.uint32)
     padded[REACH:-REACH] = atoms
     places = np.empty((len(atoms), len(CONTEXT_TEMPLATES)), np.int32)

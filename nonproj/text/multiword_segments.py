@@ -1,4 +1,4 @@
-"""Edits by which segments of a multiword token become its words, and the assignment of segments to words.
+"""Edits that turn segments of a multiword token into its words, and the assignment of segments to words.
 
 An `Edit` replaces the beginning and the end of a segment, around the longest part that it shares with its word.  So a
 token is divided into one segment per word, such that the edits are small and frequent: *im* is *i*, with ``n`` added,
@@ -29,7 +29,7 @@ class Edit(NamedTuple):
     Attributes
     ----------
     unaccented : bool
-        Whether acute accents are removed first, as of Galician *dótase*, which is *dota* and *se*.
+        Whether acute accents are removed first, as in Galician *dótase*, which stands for *dota* and *se*.
     front, begin, back, end : str
     """
 
@@ -51,7 +51,7 @@ class Edit(NamedTuple):
         return self.begin + source[len(self.front) : len(source) - len(self.back)] + self.end
 
     def cost(self) -> int:
-        """Return the number of characters that are removed or added."""
+        """Return the number of characters removed or added, plus 1 if accents are removed."""
         return self.unaccented + sum(map(len, self[1:]))
 
 

@@ -1,7 +1,7 @@
 """Segmented text as CoNLL-U, from which the text can be restored to the last byte.
 
-``SpaceAfter=No`` or ``SpacesAfter`` in MISC is the separation of a token from the next, unless it is one blank; blanks
-before the first token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for
+MISC has ``SpaceAfter=No`` or ``SpacesAfter`` for a token, unless one blank separates it from the next; blanks before
+the first token of a paragraph are ``SpacesBefore``.  Their escapes are those of UDPipe, and ``\\uXXXX`` for
 characters that have none there.  A token that is not in Unicode normalization form C, as CoNLL-U demands, is
 normalized, and so are the blanks in a word, such as a line end; the original is kept as ``OrigForm``.
 """
@@ -218,8 +218,8 @@ def boundary_margins(
 ) -> list[np.ndarray]:
     """Return `nonproj.types.Sentence.boundary_margins` of the sentences of a text: log-odds, evidence for confidence.
 
-    Where a treebank has raw text, all decisions are those of logistic models.  Rules have no doubt about tokens: a
-    treebank without raw text cannot tell when they are wrong.
+    Where a treebank has raw text, all decisions are those of logistic models.  Rules are certain about tokens: a
+    treebank without raw text cannot show when they are wrong.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The division of plain text into pieces: some consecutive paragraphs, or lines, each a task of a worker.
 
-A piece ends with a paragraph, after the blank lines behind it; where sentences end with the line, with a line.  A
+A piece ends with a paragraph and the blank lines behind it, or with a line, if each line ends a sentence.  A
 paragraph of more than `MAX_PARAGRAPH` characters is cut: after a line, if possible one that ends with a full stop, or
 else at a blank.  The division into pieces never affects the segmentation, so one process and many workers give the same
 output.
@@ -45,7 +45,7 @@ _CUTS = tuple(
 
 
 class Splitter:
-    """The text that has been read but not yielded, and its position in the file.
+    """Divides a text into pieces as it is read; holds the text not yet yielded, and its position in the file.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Splitter:
         Name of the file, for messages.
     options : TextInput
     size : int
-        Minimum number of characters of a piece, except the last one; 0: every complete text is a piece.
+        Minimum number of characters of a piece, except the last one; 0: all that is complete after each `add`.
 
     Attributes
     ----------
@@ -70,14 +70,14 @@ class Splitter:
         self.unit_end = _PARAGRAPH_END if self.running and not options.breaks else _LINE_END
         self.buffer, self.line, self.offset, self.begins = "", 1, 0, True
         self.ready = 0  # the buffer up to here is complete
-        self.follows = True  # whether what follows it begins a paragraph
+        self.follows = True  # whether the text behind it begins a paragraph
         self.searched = 0  # the end of the next paragraph is not before this
         self.blank = False  # whether the last block was blank
         self.known = False  # whether the first line that is no comment has been seen
         self.in_blanks = False
 
     def add(self, block: str) -> Iterator[TextPiece | MalformedUnit]:
-        """Add a text; yield the pieces that are complete, and long stretches of blanks, which are left out.
+        """Add a text; yield the complete pieces, and an error for each long stretch of blanks, which is left out.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Splitter:
         yield from self._pieces(final=False)
 
     def flush(self) -> Iterator[TextPiece]:
-        """Yield the remaining text at the end, or before a line that is left out, after which a paragraph begins."""
+        """Yield the remaining text, at the end of the file or before text that is left out; both end a paragraph."""
         yield from self._pieces(final=True)
         if _SOLID.search(self.buffer):
             yield self._piece(len(self.buffer), self.running)
@@ -156,7 +156,7 @@ class Splitter:
         return len(self.buffer.rstrip(BLANKS)) - 1
 
     def _cut(self, first: int, limit: int) -> int:
-        """Return the place to cut a paragraph that goes on at ``limit``, not before ``first``."""
+        """Return the position, not before ``first``, at which to cut a paragraph that goes on beyond ``limit``."""
         for pattern in _CUTS:
             places = [match.end() for match in pattern.finditer(self.buffer, max(first, limit - _CUT_WINDOW), limit)]
             solid = _SOLID.search(self.buffer, places[-1]) if places else None
@@ -168,7 +168,7 @@ class Splitter:
         return whole[-1] if whole else limit
 
     def _piece(self, end: int, begins: bool) -> TextPiece:
-        """Return the piece up to ``end``; ``begins``: the next one begins a paragraph."""
+        """Remove and return the piece up to ``end``; ``begins``: whether the next one begins a paragraph."""
         text = self.buffer[:end]
         piece = TextPiece(text, self.name, self.line, self.offset, self.begins)
         self.buffer, self.begins = self.buffer[end:], begins

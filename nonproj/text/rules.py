@@ -3,7 +3,7 @@
 The rules for tokens follow the idea of Unicode's word boundaries (UAX 29): letters and digits stay together, as do
 those with an apostrophe, a hyphen, a dot or a comma between them; every other character is a token, equal ones in a row
 are one.  Addresses, ``#tags``, ``@names`` and emoticons stay whole, and so do the tokens of the treebank that have
-punctuation, such as ``bl.a.``; but a number is never shorter than by the rules.  A `Language` adds abbreviations,
+punctuation, such as ``bl.a.``; but none of these cuts a number short.  A `Language` adds abbreviations,
 patterns, and the words that tell an abbreviation from the end of a sentence.
 """
 
@@ -52,7 +52,7 @@ _YEAR = re.compile(r"\d\d(?!\w)")
 _NUMERAL = re.compile(r"\d+|[IVXLCM]+")
 _ORDINAL = re.compile(r"\d+\.")
 _CLIPPED = re.compile("[b-df-hj-np-tvxz]{1,4}")
-"""A word without vowels: an abbreviation, if the sentence goes on behind its full stop."""
+"""Pattern of a word without vowels: an abbreviation, if the sentence goes on behind its full stop."""
 
 _LONGEST = 30
 _MAX_LEXICON = 50_000
@@ -62,7 +62,7 @@ _ENTRY = StringKind("token", 60, 50_000)
 _GROUPS = ("words", "tokens", "abbreviations", "before_numbers", "patterns")
 _LANGUAGE = {"code": str, "name": str, "suffixes": list, **dict.fromkeys(_GROUPS, list)}
 _FEW = 5
-"""Minimum count of a word whose form with a full stop is no abbreviation, unless that form is at least as frequent."""
+"""A form with a full stop is no abbreviation if the word without it has at least this count, and a higher one."""
 
 NOTHING, CONTINUED, NUMBERED, BEGUN, OTHER = range(5)
 """Contexts behind a chunk: the end of a paragraph; lower case or punctuation inside a sentence; a number; a frequent
@@ -109,7 +109,7 @@ class UnicodeRules:
 
     @classmethod
     def of(cls, sentences: Iterable[Sentence], language: Language | None = None) -> UnicodeRules:
-        """Return the rules with the lexicon of a treebank, for a language."""
+        """Return the rules for a language, with the irregular tokens of a treebank as their lexicon."""
         counts = Counter(_plain(form) for sentence in sentences for form in sentence.forms)
         own = language or Language("", "")
         sure = own.tokens | own.abbreviations | own.before_numbers
@@ -178,7 +178,7 @@ class UnicodeRules:
         return BEGUN if word and lowered(word[1]) in self.language.words else OTHER
 
     def _split(self, chunk: _Chunk) -> Iterator[int]:
-        """Yield the last characters of the tokens of a chunk."""
+        """Yield the position of the last character of each token of a chunk."""
         begin = 0
         while begin < len(chunk.text):
             last = self._special(chunk, begin)
@@ -196,7 +196,7 @@ class UnicodeRules:
             begin = last + 1
 
     def _special(self, chunk: _Chunk, begin: int) -> int | None:
-        """Return the last character of the emoticon, tag, name or acronym that begins here, or None."""
+        """Return the last character of the emoticon, tag, name, year or acronym that begins here, or None."""
         text, kinds = chunk.text, chunk.kinds
         inner = begin > 0 and kinds[begin - 1] in WORD_KINDS
         if text[begin] in "#@" and not inner:
@@ -222,7 +222,7 @@ class UnicodeRules:
         return last
 
     def _known(self, chunk: _Chunk, begin: int) -> tuple[int, ...]:
-        """Return the ends, counted from ``begin``, of the longest known token there that does not end inside a word."""
+        """Return the ends, from ``begin``, of the tokens of the longest known string there; none if it cuts a word."""
         lower = chunk.lower
         for stop in range(min(len(lower), begin + self._longest), begin + 1, -1):
             whole = lower[begin:stop]
@@ -245,7 +245,7 @@ class UnicodeRules:
                 return
 
     def _with_stop(self, chunk: _Chunk, begin: int, last: int) -> int:
-        """Return the last character of a token with the full stop of an abbreviation, an ordinal or an initial."""
+        """Return the last character of a token: that after ``last`` if it is a full stop or mark that belongs to it."""
         text, kinds, context = chunk.text, chunk.kinds, chunk.context
         if chunk.lower.endswith(self._endings, begin, last + 2) and text[last + 2 : last + 3] != ".":
             return last + 1
@@ -273,7 +273,7 @@ class UnicodeRules:
         scores = np.where(blanks == PARAGRAPH, np.inf, np.where(blanks == BROKEN, -0.5, -2.0)).astype(np.float32)
         forms = [text[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True)]
         first, attached = layout.kind[start], np.concatenate([[False], blanks[:-1] == NO_BLANKS]).tolist()
-        closed = 0  # whether a full stop, perhaps with closing brackets behind it, ends here
+        closed = 0  # 1 after a full stop, 2 after another stop, perhaps with closing brackets behind it
         for index, form in enumerate(forms):
             if index and blanks[index - 1] == PARAGRAPH:
                 closed = 0
@@ -310,7 +310,7 @@ _SHAPES = {**dict.fromkeys(WORD_KINDS, "a"), DIGIT: "1", APOSTROPHE: "'", DASH: 
 
 
 class _Chunk:
-    """A chunk that is split.
+    """A chunk to be split into tokens.
 
     ``kinds`` and ``fixed`` are those of its characters; ``context`` is the kind of text after it if it ends with a full
     stop; ``begins_line`` is true for the first chunk of a line that is not a continuation.  Its ``shape`` is in the
@@ -337,7 +337,7 @@ def _plain(form: str) -> str:
 
 
 def _token_of(entry: str) -> tuple[str, tuple[int, ...]]:
-    """Return a token, or several that are written together, and their ends."""
+    """Return the string of an entry, its tokens written together, and their ends."""
     parts = _plain(entry).split()
     return "".join(parts), tuple(itertools.accumulate(map(len, parts)))
 

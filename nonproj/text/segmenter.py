@@ -1,7 +1,7 @@
-"""From plain text to sentences, tokens and words, by the conventions of a treebank.
+"""Segmentation of plain text into sentences, tokens and words, by the conventions of a treebank.
 
-Where a treebank has raw text, two linear models over hashed features find tokens and sentences; elsewhere rules do.
-Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
+Where a treebank has raw text, models trained on it (`nonproj.text.training`) find tokens and sentences; elsewhere rules
+do (`nonproj.text.rules`).  Multiword tokens are expanded by `nonproj.text.multiword` in both cases.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Segmenter(Fitted):
     with_margins : bool
         Whether sentences have the log-odds of their words and ends (`nonproj.types.Sentence.boundary_margins`).
     lexicon : UserLexicon, or None
-        Lexicon of the user, which takes precedence.
+        The user's lexicon, which takes precedence over models and rules.
     tree_scores : callable, or None
         Returns the score of the best tree of each sentence, float64; minus infinity where there is none.  Trees then
-        decide between the doubtful sentences of running text: see `nonproj.text.alternatives`.
+        decide between the uncertain sentences of running text: see `nonproj.text.alternatives`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Segmenter(Fitted):
         seed: int = 0,
         progress: Callable[..., Any] | None = None,
     ) -> Segmenter:
-        """Return the segmenter of a treebank.
+        """Learn a segmenter from a treebank.
 
         The text of the treebank is restored from ``SpaceAfter=No``, ``# newpar`` and ``# newdoc``.  A treebank without
         ``SpaceAfter=No`` and ``# text`` gets rules over Unicode's characters, which keep the treebank's own tokens
@@ -140,7 +140,7 @@ class Segmenter(Fitted):
     def sentences(self, piece: TextPiece, options: TextInput, number: int = 1) -> list[Sentence]:
         """Return the sentences of a part of a document.
 
-        They are numbered from ``number``, which `nonproj.text.output.renumber` changes later.
+        They are numbered from ``number`` on; `nonproj.text.output.renumber` can change the numbers later.
         """
         text = piece.text
         plain, place = decoded(text) if "&" in text else (text, None)
@@ -155,7 +155,7 @@ class Segmenter(Fitted):
             bounded = bounded._replace(decided=whole.decided) if options.format in GIVEN_WORDS else whole
         tokens, scores = self._find(plain, bounded, options)
         start, end, log_odds = tokens
-        firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # of the paragraphs but the first
+        firsts = layout.start[1:][layout.blanks[:-1] == PARAGRAPH]  # where all paragraphs but the first begin
         paragraphs = {*np.searchsorted(start, firsts).tolist(), *([0] if piece.begins else [])}
         places = (start, end) if place is None else (place[start], place[end])
         begin, stop = places[0].tolist(), places[1].tolist()
@@ -190,7 +190,7 @@ class Segmenter(Fitted):
         if options.format in GIVEN_WORDS:
             tokens = _certain(layout.start, layout.end)
         elif isinstance(self.finder, TextModels):
-            # no word goes on in the next line, which says nothing about this one
+            # no word continues on the next line, and lines are no context for each other
             tokens = self.finder.tokens(_bounded(layout, breaks=True) if options.format == LINES else layout)
         else:
             tokens = _certain(*spans(layout, self.finder.token_ends(text, layout)))
@@ -261,7 +261,7 @@ def _certain(start: np.ndarray, end: np.ndarray) -> TokenSpans:
 
 
 def _limited(scores: np.ndarray, sizes: np.ndarray, limit: int) -> list[int]:
-    """Return for each sentence the number of tokens up to its end; longer ones are cut where the score is best.
+    """Return for each sentence the number of tokens up to its end; sentences over the limit are cut at the best score.
 
     ``sizes`` are the numbers of words of the tokens.  A cut is in the second half of the words allowed, so that pieces
     are not short.

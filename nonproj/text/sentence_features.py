@@ -23,8 +23,8 @@ OF_TOKEN = ("word", "shape", "suffix", "first", "last", "gap", "size", "case", "
 _ATTRIBUTES = (*OF_TOKEN, "absent", "one", "place", "inside", "verbs")
 """Attributes of a token: its form in lower case, its shape, its last characters, the kinds of its first and last
 character, the blanks after it (``gap``), its length up to four, how its form is capitalised elsewhere, its usual part
-of speech, the mark of its punctuation (``mark``), whether the paragraph ends before it; and of the place after it, the
-length of the sentence, that with its open brackets and quotation marks, and its number of verbs."""
+of speech, the mark of its punctuation (``mark``), whether it is outside the paragraph; and of the place after it, a
+constant, the length of the sentence, that with its open brackets and quotation marks, and its number of verbs."""
 
 _WIDTH = len(_ATTRIBUTES)
 _OWN = 2 * _WIDTH  # the cells of the token before the place, with the attributes of the place
@@ -107,7 +107,7 @@ OF_BEGINNING = (
     "t-1.tag t.word t.place",
     "t-1.tag t.word t.verbs",
 )
-"""Templates that use the start of the sentence."""
+"""Templates that use the state of the sentence up to the place."""
 
 N_OF_MARKS = 1
 """Number of leading templates, about punctuation, that are trained first: rare features then explain the rest."""
@@ -170,7 +170,7 @@ def _nearby(blanks: Uint8s, t: int) -> tuple[int, int]:
 
 @kernel
 def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32s, own: int) -> None:
-    """Write the attributes of a token alone, `OF_TOKEN`, from ``own`` on."""
+    """Write a token's own attributes, `OF_TOKEN`, to ``atoms[own:]``."""
     atoms[own], atoms[own + 1], atoms[own + 2] = table.word[row], table.shape[row], table.suffix[row]
     atoms[own + 3], atoms[own + 4], atoms[own + 5] = table.first[row], table.last[row], table.blanks[row]
     atoms[own + 6], atoms[own + 7], atoms[own + 8] = min(table.size[row], 4), known.case[row], known.tag[row]
@@ -181,7 +181,7 @@ def describe_token(table: TokenTable, known: KnownWords, row: int, atoms: Uint32
 def hash_around(
     window: Window, table: TokenTable, known: KnownWords, t: int, shift: np.uint32, atoms: Uint32s, places: Int32s
 ) -> None:
-    """Write the places of the features of the tokens around the place after row ``t``, by the templates `WINDOW`.
+    """Write the indices in the weights of the features of the tokens around the place after row ``t``, by `WINDOW`.
 
     The attributes of tokens in other paragraphs are absent.
     """
@@ -197,7 +197,7 @@ def hash_around(
 
 @kernel
 def hash_state(window: Window, state: int, shift: np.uint32, atoms: Uint32s, places: Int32s) -> None:
-    """Write the places of the features of a state, by the templates `STATE_WINDOW`, after `hash_around`."""
+    """Write the indices in the weights of a state's features, by `STATE_WINDOW`; ``atoms`` come from `hash_around`."""
     atoms[_PLACE], atoms[_INSIDE], atoms[_VERBS] = state // 16, state // 4, state % 4
     hash_window(window, atoms, shift, places)
 

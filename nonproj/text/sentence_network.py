@@ -34,7 +34,7 @@ from nonproj.types import Bools, Float32s, Int32s, Int64s, Uint8s
 GRAMMAR = Grammar("sentence network", ("t",), OF_TOKEN, (0, 0))
 
 TOKEN_WINDOW: Window = window_of(compile_templates([f"t.{name}" for name in OF_TOKEN], GRAMMAR), GRAMMAR)
-"""The rows of a token: one for each attribute."""
+"""Templates of the rows of a token: one for each attribute."""
 
 N_ROWS = len(OF_TOKEN)
 """Number of rows of a token."""
@@ -76,7 +76,7 @@ class SentenceNetwork(NamedTuple):
     context: ContextWeights | None
 
     def encode(self, table: TokenTable, usage: Usage) -> EncodedText:
-        """Return the text of a table of tokens as the network reads it."""
+        """Return a text, given as a table of tokens, encoded by the layers over tokens in context."""
         found = _encode(table, usage, self.rows)
         known, nodes, vectors = KnownWords(*found[:3]), PieceNodes(*found[3:7]), found[7]
         if self.context:
@@ -173,7 +173,7 @@ def nodes_of(pieces: Int64s) -> tuple[Int64s, Bools, Int32s, Int32s]:
 
 
 class EncodedText(NamedTuple):
-    """A text as the network reads it.
+    """A text encoded by the network's layers over tokens in context.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ def _encode(
 
 @kernel
 def network_score(states: Float32s, output: Float32s, sums: Float32s, state: int) -> float:
-    """Return the score of an end in a state, a row of ``states``, given what the tokens add to the hidden units."""
+    """Return the score of an end in a state, a row of ``states``, given the sums of `sums_of` for the place."""
     size = states.shape[1]
     total = float(output[size])
     for u in range(size):

@@ -49,7 +49,7 @@ class EndExamples(NamedTuple):
     gold : ndarray of shape (T,), bool
         Whether a sentence ends there.
     learnt : ndarray of shape (T,), bool
-        Whether the place is learnt.
+        Whether the place is an example.
     pieces : ndarray of shape (P, 4), int64
         As `nonproj.text.sentence_network.pieces_of` returns them, with tokens instead of rows of a table.
     """
@@ -89,7 +89,7 @@ def joined(several: Sequence[EndExamples]) -> EndExamples:
 
 
 class TrainableSentenceNetwork:
-    """The network over sentence ends in training.
+    """The network that scores sentence ends, in training.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class TrainableSentenceNetwork:
     Attributes
     ----------
     layers : HiddenLayers
-        The rows of its table that no token has are 0.
+        Rows of its table that no token uses are 0.
     states : ndarray of shape (2 * N_STATES, K), float32
     output, bias : ndarray of shape (K,) and (1,), float32
     sizes, rows, dense
@@ -179,7 +179,7 @@ class TrainableSentenceNetwork:
 def learn_sentence_network(
     examples: EndExamples, epochs: int, rng: np.random.Generator, progress: Callable[..., Any]
 ) -> SentenceNetwork:
-    """Return a network that has learnt the sentence ends of a text; ``epochs`` is the number for a large text."""
+    """Return a network trained on the sentence ends of texts; ``epochs`` is the number of epochs for a large text."""
     network = TrainableSentenceNetwork(examples, rng)
     pieces, epochs = np.arange(len(network.sizes)), SENTENCES.epochs(epochs, int(network.sizes.sum()))
     Learner(network, [pieces] * epochs, lambda _: rng).learn("network of sentences", progress)

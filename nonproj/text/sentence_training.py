@@ -1,7 +1,7 @@
 """Training of the models of sentence ends.
 
-Scores are a mean of those of a linear model and of a network.  The network generalises better, and the linear model
-remembers more.
+Scores are a weighted mean of those of a linear model and of a network.  The network generalises better, and the linear
+model remembers more.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def learn_sentences(
     seed: int,
     progress: Callable[..., Any],
 ) -> dict[str, np.ndarray]:
-    """Return the tables of models that have learnt where sentences end, in a treebank's text and in varied text.
+    """Train the models of sentence ends on a treebank's text and on its varied copies; return their tables.
 
-    Statistics over words are counted on the folds other than that of a place.
+    The statistics of words, for the text of a fold, are counted on the other folds.
 
     Parameters
     ----------
     paragraphs : sequence
         Result of `nonproj.text.corpus.paragraphs`.
     candidate : ndarray
-        Whether tokens end between two kinds of characters: see `nonproj.text.tokens.tokenize`.
+        Whether tokens end between two kinds of characters: see `nonproj.text.tokens.TokenModel`.
     options : SegmenterConfig
     seed : int
     progress : callable
@@ -74,7 +74,7 @@ def learn_sentences(
         for copy, text in enumerate(texts):
             missed, table = random.random(len(text.start)) < MISSED, text.table()
             blanks = table.blanks[PADDING:-PADDING]
-            kept = blanks[blanks != PARAGRAPH] >= WRAPPED if copy else slice(None)  # copies differ at ends of lines
+            kept = blanks[blanks != PARAGRAPH] >= WRAPPED if copy else slice(None)  # copies differ at line ends only
             more_rows, more_gold = sentence_examples(table, text.sentence_ends, usage, options.bits, missed)
             rows.append(more_rows[kept])
             gold.append(more_gold[kept])

@@ -1,9 +1,9 @@
 """Sentences of a text: a linear model and a small network give the probability that a sentence ends after each token.
 
 It depends on the tokens around the place and on the sentence so far: on its length, its verbs, its open brackets and
-quotation marks.  A forward pass over all beginnings that are probable enough gives each stretch of tokens its
-probability of being a sentence, and a dynamic program chooses the sentences with the largest sum of probabilities, less
-a cost for each (semi-Markov decoding for the minimum risk).  The end of a paragraph always ends a sentence.
+quotation marks.  A forward pass over all beginnings that are probable enough gives each span of tokens its probability
+of being a sentence, and a dynamic program chooses the sentences with the largest sum of probabilities, less a cost for
+each (minimum-risk decoding of a semi-Markov model).  The end of a paragraph always ends a sentence.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class SentenceModel(NamedTuple):
 
 
 class EndModel(NamedTuple):
-    """The templates without and with the beginning of the sentence, their weights, the tables of the network, and the
-    threshold of an end."""
+    """The templates of the tokens around a place and of the sentence's state, their weights, the tables of the network,
+    and the threshold of an end."""
 
     around: Window
     back: Window
@@ -108,7 +108,7 @@ class EndBuffers(NamedTuple):
 
 
 class SentenceEnds(NamedTuple):
-    """The result at the place before the first token, and at those after each token.
+    """The result of the dynamic program at each place: before the first token, and after each token.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class SentenceEnds(NamedTuple):
     value : ndarray of shape (T + 1,), float64
         Value of the best sentences up to there: the sum of their probabilities, less their cost.
     begin : ndarray of shape (T + 1,), int64
-        The first token of the last of them.
+        First token of the last of these sentences.
     """
 
     ended: np.ndarray
@@ -144,7 +144,7 @@ def _advance(table: TokenTable, known: KnownWords, t: int, active: Beginnings, c
 
 @kernel
 def _score_around(table: TokenTable, known: KnownWords, t: int, model: EndModel, work: EndBuffers) -> float:
-    """Return the score of a sentence end after row ``t`` by the tokens around, in the linear model."""
+    """Return the linear model's score of a sentence end after row ``t`` by the tokens around, less the threshold."""
     shift = np.uint32(table_shift(len(model.weights)))
     hash_around(model.around, table, known, t, shift, work.atoms, work.places)
     score, side = -model.threshold, at_line_end(table.blanks[t])
@@ -217,7 +217,7 @@ class SentenceSpans(NamedTuple):
 
 @kernel
 def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) -> None:
-    """Add a stretch if it is probable enough and the arrays are not full."""
+    """Add a span if it is probable enough and the arrays are not full."""
     number = stretches.size[0]
     if mass >= stretches.least and number < len(stretches.begin):
         stretches.begin[number], stretches.end[number], stretches.mass[number] = begin, end, mass
@@ -228,7 +228,7 @@ def _add_stretch(stretches: SentenceSpans, begin: int, end: int, mass: float) ->
 def _find_sentences(
     table: TokenTable, seen: EncodedText, model: EndModel, cost: float, stretches: SentenceSpans
 ) -> tuple[Float64s, Float64s, Int64s]:
-    """Return the arrays of `SentenceEnds`."""
+    """Return the arrays of `SentenceEnds`; add the probable spans to ``stretches``."""
     known, n = seen.known, len(table.word) - 2 * PADDING
     counts = np.zeros((4, _MOST_BEGINNINGS), np.int64)
     active = Beginnings(counts[0], counts[1], counts[2], counts[3], np.zeros(_MOST_BEGINNINGS))
@@ -305,7 +305,7 @@ def score_ends(table: TokenTable, model: SentenceModel, cost: float = COST) -> n
 
 
 def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) -> Alternatives:
-    """Return the spans of tokens that are a sentence with a minimum probability, and the best sentences.
+    """Return the spans that are sentences with probability ``least`` or more, and any others of the best segmentation.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def alternatives(table: TokenTable, model: SentenceModel, least: float = LEAST) 
         The minimum probability, above 0.
     """
     n = len(table.word) - 2 * PADDING
-    room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the ends behind a beginning have probability 1 together
+    room = n * min(int(1.0 / least) + 1, _MOST_BEGINNINGS)  # the probabilities of a beginning's ends sum to 1
     places = np.zeros((2, room), np.int64)
     stretches = SentenceSpans(places[0], places[1], np.zeros(room), np.zeros(1, np.int64), float(least))
     found = SentenceEnds(*_find_sentences(table, *_as_kernels_read(table, model), COST, stretches))

@@ -1,7 +1,7 @@
 """Tokens of a text: a linear model decides, for each place inside a chunk, whether a token ends there.
 
-Only places between two kinds of characters that a treebank has ever separated are decided; all others are inside a
-token.  The model goes from left to right, so that it knows where the current token began.
+The model decides only between kinds of characters that are sometimes separated in a treebank, or never adjacent there;
+elsewhere, tokens always or never end.  It goes from left to right, so it knows where the current token began.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _OF_PLACE = (
     "beside", "size",
 )  # fmt: skip
 """Attributes of a place at which a token may end, other than the characters around it: marks of the chunk, the number
-of characters before and after it in the chunk, up to five, those that are equal to its neighbours, the token and the
+of characters before and after it in the chunk, up to five, how often the characters beside it repeat, the token and the
 rest of the chunk, their shapes, the chunk, the position of the place in it, the neighbouring chunks, the kind of the
-next one's first character, which of token, rest and both together are known as tokens, the token's length, the outlines
-of token and rest (`nonproj.text.layout.outline_hash`), the letters, or other characters of one class, after it, the
-class before the letters, or others, that end there, which of the two words beside it (or beside a sign that is next to
-it) are known as tokens, and the length of the second word, up to five, and whether the chunk ends with it."""
+next one's first character, which of token, rest and both together are known as tokens, the token's length, a constant,
+the outlines of token and rest (`nonproj.text.layout.outline_hash`), the run of characters of one class, such as
+letters, after it, the class before the run that ends there, which of the two words beside it (or beside a sign that is
+next to it) are known as tokens, and the length of the second word, up to five, and whether the chunk ends with it."""
 
 _WIDTH = len(_OF_CHARACTERS) + len(_OF_PLACE)
 
@@ -104,8 +104,8 @@ N_OF_CLASSES, N_FEATURES = len(_OF_CLASSES), len(TEMPLATES)
 _CELLS = 6 * _WIDTH
 
 _BEFORE_MORE, _WITHOUT_VOWELS, _LONGEST_CLIPPED = 5.0, 8.0, 5
-"""Log-odds by which a full stop is less probable to be a token after a probable abbreviation (`_clipping`), and the
-maximum length of one.
+"""Amounts subtracted from the log-odds that a full stop after a probable abbreviation (`_clipping`) is a token, and the
+maximum length of an abbreviation.
 
 Treebanks have few abbreviations, so features learn these, but do not generalise: after words such as ``para`` and
 ``lit``, log-odds are 0 to 5, after words at the end of a sentence 6 to 19 (English)."""
@@ -118,7 +118,7 @@ NEVER, SOMETIMES, ALWAYS = range(3)
 
 @kernel
 def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
-    """Write the attributes of the characters around the end of a token at character ``i`` of chunk ``c``."""
+    """Write the attributes of the characters around the place after character ``i`` of chunk ``c``."""
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
     for k in range(6):
         j, inside = i - 2 + k, first <= i - 2 + k < last
@@ -210,10 +210,10 @@ def _is_token(ends: Bools, first: int, begin: int, end: int, last: int) -> bool:
 
 @kernel
 def _clipping(text: Text, c: int, begin: int, informal: bool) -> float:
-    """Return the evidence for an abbreviation, a word and a full stop, from ``begin`` to the end of chunk ``c``.
+    """Return the evidence, in log-odds, that chunk ``c`` from ``begin`` on, a word and a stop, is an abbreviation.
 
-    The word is short.  The next chunk begins with a digit, or in lower case, unless sentences do so (``informal``); or
-    the word has no vowel, ends in lower case and is no unit behind a number, as in ``Doe v. Roe``.
+    It is 0 unless the word is short and either the next chunk begins with a digit, or in lower case in a paragraph that
+    is not ``informal``; or the word has no vowel, ends in lower case and is no unit of a number, as in ``Doe v. Roe``.
     """
     lower, kind, end = text.lower, text.kind, text.end[c] - 1
     if text.blanks[c] in (NO_BLANKS, PARAGRAPH) or kind[end] != STOP or not 0 < end - begin <= _LONGEST_CLIPPED:

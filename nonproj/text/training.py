@@ -60,7 +60,7 @@ _TEMPLATES = N_FEATURES + sentence_features.N_FEATURES
 """Number of templates of tokens and of sentences, by which models of other versions are recognised."""
 
 _LEAST_PAIRS, _MIN_SEPARATED = 1000, 0.1
-"""Minimum number of pairs of letters in a treebank, and minimum share between words, for a text without blanks."""
+"""A text has no blanks between words if it has this number of pairs of letters, and this share of them is separated."""
 
 
 class TextModels:
@@ -109,7 +109,7 @@ class TextModels:
         return score_ends(TokenTable(*token_table(layout, start, end)), self.sentence_model)
 
     def alternatives(self, layout: Text, start: np.ndarray, end: np.ndarray) -> Alternatives:
-        """Return the stretches of tokens that may be sentences."""
+        """Return the spans of tokens that may be sentences."""
         return alternatives(TokenTable(*token_table(layout, start, end)), self.sentence_model)
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -167,7 +167,7 @@ def train(
 
 
 def possible_ends(corpora: Sequence[TrainingText]) -> np.ndarray:
-    """Return whether tokens end between two kinds, uint8: see `nonproj.text.tokens.tokenize`.
+    """Return whether tokens end between two kinds, uint8[KINDS, KINDS]: see `nonproj.text.tokens.TokenModel`.
 
     They may if they do in a minimum share of all cases, or if the kinds never meet and are not both kinds of words.  In
     text without blanks, letters are always separated.

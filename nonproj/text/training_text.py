@@ -14,7 +14,7 @@ from nonproj.text.tokens import ALWAYS
 from nonproj.text.words import join_units
 
 FOLDS = 5
-"""Number of folds: word statistics are counted on the other folds, as those of a rare word would reveal its place."""
+"""Number of folds; word statistics are counted on the other folds, because a rare word's own would reveal its uses."""
 
 _LEAST_JOINED, _MIN_JOINED = 5, 0.0005
 """Minimum number of words with blanks in a treebank, and minimum share of these, for training the model of words."""
@@ -36,7 +36,7 @@ class TrainingText:
             self.divide(candidate)
 
     def divide(self, candidate: np.ndarray) -> None:
-        """Find units and tokens, given the kinds between which tokens may end: see `nonproj.text.tokens.tokenize`."""
+        """Find units and tokens, given the separation of kinds of characters: see `nonproj.text.tokens.TokenModel`."""
         raw, kind = self.raw, self.layout.kind
         ends = raw.token_ends.copy()
         ends[:-1] |= candidate[kind[:-1], kind[1:]] == ALWAYS

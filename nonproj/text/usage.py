@@ -79,7 +79,7 @@ def _find_marks(table: TokenTable) -> Uint8s:
     A sentence ends after stops and the closing brackets and quotation marks behind them, unless lower case, another
     stop or a comma follows, or no blank follows a full stop.
     """
-    marks, after = np.zeros(len(table.word), np.uint8), NO_MARK  # ``after``: a full stop, or ENDS: another stop
+    marks, after = np.zeros(len(table.word), np.uint8), NO_MARK  # ABBREVIATED after a full stop, ENDS after another
     for t in range(PADDING, len(table.word) - PADDING):
         first, last, apart = table.first[t], table.last[t], table.blanks[t] != NO_BLANKS
         behind = 0 if table.blanks[t] == PARAGRAPH else table.first[t + 1]
@@ -114,7 +114,7 @@ def letter_case(table: TokenTable, ends: np.ndarray, size: int) -> np.ndarray:
 
 
 def case_classes(counts: np.ndarray) -> np.ndarray:
-    """Return a class for each hash, uint8, by two shares: capitalised inside a sentence, at the beginning of one."""
+    """Return a class for each hash, uint8: by its share of lower case inside sentences, and its share of beginnings."""
     lower, upper, first, everything = counts.T
     inside = lower + upper
     share = np.divide(lower, inside, out=np.full(len(counts), -1.0), where=inside > 0)

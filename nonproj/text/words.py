@@ -1,4 +1,4 @@
-"""Words of several units: a linear model decides between each two units whether the word continues.
+"""Words of several units: a linear model decides between any two adjacent units whether the word continues.
 
 In a treebank whose words contain blanks, units are strings between blanks, after punctuation is split off.  In one
 whose text has no blanks between words, they are characters.  The features are n-grams of units, and the words of the
@@ -24,7 +24,7 @@ LONGEST = 12
 
 _ATTRIBUTES = ("word", "shape", "suffix", "across", "before", "behind", "one")
 """Attributes of a unit: its form in lower case, its shape, its last characters; and of the place after it, the longest
-word of the lexicon that goes on there, that ends there, and that begins there."""
+word of the lexicon that goes on there, that ends there, and that begins there, and a constant."""
 
 _WIDTH = len(_ATTRIBUTES)
 
@@ -99,7 +99,7 @@ def open_places(units: TokenTable, candidate: np.ndarray, over_blanks: bool) -> 
     ----------
     units : TokenTable
     candidate : ndarray of shape (KINDS, KINDS), uint8
-        See `nonproj.text.tokens.tokenize`; one word may contain two kinds that are always separated as tokens.
+        See `nonproj.text.tokens.TokenModel`; one word may contain two kinds that are always separated as tokens.
     over_blanks : bool
         Whether words may contain a blank, or the end of a filled line.
     """
@@ -230,7 +230,7 @@ def join_units(start: Int64s, end: Int64s, scores: Float32s) -> tuple[Int64s, In
 
 
 def word_log_odds(units: np.ndarray, first: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the log-odds of the least certain decision about each word, float32[W]: in or around any of its units.
+    """Return the log-odds of the least certain decision about each word and its units, float32[W].
 
     Parameters
     ----------

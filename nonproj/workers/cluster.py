@@ -137,7 +137,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def _translating(self, future: Any = None) -> Iterator[None]:
-        """Report a lost connection; errors of the call itself, whose future is given, and timeouts pass through."""
+        """Raise ClusterError for a lost connection; timeouts, and errors of the call of ``future``, pass through."""
         from distributed.client import ClosedClientError
 
         try:
@@ -178,7 +178,7 @@ class Cluster:
         raise ClusterError(f"{self.address}: one call kills every worker that runs it")
 
     def _result(self, future: Any) -> Any:
-        """Wait while there are workers; translate errors."""
+        """Return the result of a future; raise ClusterError if all workers are gone, or the connection is lost."""
         from distributed import KilledWorker
         from distributed import TimeoutError as Late
 

@@ -57,7 +57,7 @@ class Worker:
 
 
 class ForkedProcess(Worker):
-    """A copy of this process, which does some work, given the number of its socket, and ends."""
+    """A forked copy of this process, which calls ``work`` with the descriptor of its socket, and ends."""
 
     def __init__(self, work: Callable[[int], None]) -> None:
         self._lock, self._ended = threading.Lock(), False
@@ -129,7 +129,7 @@ class Copy(Generic[_T]):
     def result(self, wrap: Callable[[Iterable[None]], Iterable[None]] = iter) -> _T:
         """Wait for the result of the call, and return it, or raise the exception that the call has raised.
 
-        ``wrap(items)`` wraps the loop that waits, such as one that heeds signals.
+        ``wrap(items)`` wraps the waiting loop, for example to handle signals.
         """
         for _ in wrap(self.waits()):
             pass
@@ -149,7 +149,7 @@ class Copy(Generic[_T]):
 
 
 def run_apart(function: Callable[..., _T], *arguments: Any) -> _T:
-    """Return the result of a call in a copy of this process, whose end frees all that the call imports and uses.
+    """Return the result of a call in a copy of this process, whose end frees the memory of all that it has loaded.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def can_fork() -> bool:
 
 
 def fork(count: int, work: Callable[[int], None]) -> Iterator[ForkedProcess]:
-    """Yield copies; signals received meanwhile are delivered afterwards, to this process and to them."""
+    """Yield copies of this process; signals received meanwhile are delivered afterwards, to it and to them."""
     gc.freeze()  # otherwise the garbage collectors of the copies would write to, and so copy, all pages of memory
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
@@ -238,7 +238,7 @@ def _answer(call: Callable[[], Any], descriptor: int) -> None:
 
 
 class _Kept(logging.Handler):
-    """Keeps messages, as text."""
+    """A log handler that keeps messages as text."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -48,11 +48,8 @@ class ModelRef(NamedTuple):
     digest : bytes
         Its fingerprint, to detect a different file at the same path.
     decoding : DecodingConfig
-    tags : str
-        See `nonproj.pipeline.parser.Parser`.
-    proofs : bool
-    lexicon : UserLexicon or None
-        See there.
+    tags, proofs, lexicon : str, bool, and UserLexicon or None
+        As for `nonproj.pipeline.parser.Parser`.
     """
 
     path: str
@@ -84,7 +81,7 @@ _parsers: PerThread[dict[ModelRef, Parser]] = PerThread(dict)
 
 
 def keep(reference: ModelRef, model: Model) -> None:
-    """Use an already loaded model wherever this process refers to it."""
+    """Make `parser_of` use a model that is already loaded, in all threads of this process."""
     with _lock:
         _models.clear()
         _models[reference.path, reference.digest] = model
@@ -126,7 +123,7 @@ class ParsedPiece(NamedTuple):
     records : list of ParseRecord and MalformedUnit
         One for each sentence, with malformed ones in their place.
     error : NonprojError or None
-        The error of the sentence after the last one here.
+        The error of the sentence after the last parsed one.
     numbered : int
         Number of sentences found in plain text.
     """

@@ -82,7 +82,7 @@ class JobLog:
     Attributes
     ----------
     begin, end : int
-        The places in the file before the first record, and behind the one that was read or appended last.
+        Offsets in the file: of the first record, and behind the record that was read or appended last.
 
     Raises
     ------
@@ -154,7 +154,7 @@ class JobLog:
                 raise FileError(str(self.path), f"{name} {values}; {_ADVICE}")
 
     def records(self, begin: int | None = None) -> Iterator[Record]:
-        """Yield the complete records, from the first one or from a place on."""
+        """Yield the complete records, from the first one or from the offset ``begin`` on."""
         self.end = self.begin if begin is None else begin
         self._stream.seek(self.end)
         while record := self._next():
@@ -193,7 +193,7 @@ class JobLog:
         self.end = self._stream.tell()
 
     def shorten(self, place: int) -> None:
-        """Truncate the file at a place."""
+        """Truncate the file at an offset."""
         self._stream.seek(place)
         self._stream.truncate()
         self.end = place

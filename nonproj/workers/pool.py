@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from nonproj.errors import NonprojError
 
 AHEAD = 4
-"""Number of calls submitted per worker at a time: enough to keep workers busy, and a bound on memory."""
+"""Maximum number of pending calls per worker: enough to keep workers busy, and a bound on memory."""
 
 
 OWN_THREADS = "nonproj-"
