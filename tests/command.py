@@ -59,6 +59,21 @@ def run_python(program: str, *words: str, cwd: Path | None = None, **variables: 
     return done
 
 
+CALL_OF_A_KERNEL = """
+import numpy as np
+from nonproj.trees.projective import is_projective
+from nonproj.kernels.folders import is_cached
+from nonproj.kernels.kernel import compiling
+print(is_cached("projective.is_projective"), is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
+"""
+
+
+def call_kernel(**variables: str) -> tuple[str, str]:
+    """Call a kernel in a new process: whether it was cached, its result, whether it was compiled; and messages."""
+    done = run_python(CALL_OF_A_KERNEL, **variables)
+    return done.stdout.strip(), done.stderr
+
+
 def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProcess:
     """Run a program to its end in a copy of this process, which needs no second to import what is imported already.
 

@@ -1,11 +1,8 @@
 """Kernels compiled by the first parse, and its messages."""
 
 import gc
-import importlib
 import itertools
-import json
 import os
-import pkgutil
 import shutil
 import signal
 import subprocess
@@ -15,9 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from command import run, run_python, running, start, wait_until, work_until_end
+from command import run, running, start, wait_until, work_until_end
 
-import nonproj
 from nonproj.cli import compile as compile_command
 from nonproj.cli import loading
 from nonproj.cli.main import main
@@ -66,40 +62,6 @@ def test_the_first_parse_compiles_what_it_needs_and_says_so_once(tmp_path, monke
     second = run(*words)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", first.stderr.removeprefix(LINE + "\n"))
     assert kernels == {path.name.partition("-")[0]: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nbc")}
-
-
-USED = """
-import json, sys
-from nonproj.cli.main import main
-
-code = main(sys.argv[1:])
-modules = [module for name, module in sys.modules.items() if name.startswith("nonproj.")]
-values = [value for module in modules for value in vars(module).values()]
-used = [value.py_func for value in values if hasattr(value, "py_func") and value.signatures]
-json.dump([code, [f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in used]], sys.stdout)
-"""
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
-def test_a_parse_uses_the_kernels_that_stand_for_its_stages(tmp_path):
-    words = ["parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"), "-o", str(tmp_path / "out.conll")]
-    code, used = json.loads(run_python(USED, *words).stdout)
-    needed = needed_kernels(PART_SETS["grandparent"], False)
-    assert code == 0 and set(needed) > DECODING
-    assert set(needed) <= set(used)
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there are no kernels")
-def test_the_kernels_that_stand_for_a_stage_exist():
-    found = set()
-    for info in pkgutil.walk_packages(nonproj.__path__, "nonproj."):
-        if info.name.startswith(("nonproj.dual", "nonproj.trees", "nonproj.scoring")):
-            values = vars(importlib.import_module(info.name)).values()
-            kernels = [value.py_func for value in values if hasattr(value, "py_func")]
-            found |= {f"{f.__module__.rpartition('.')[2]}.{f.__name__}" for f in kernels}
-    for parts, projective in itertools.product(PART_SETS.values(), (False, True)):
-        assert set(needed_kernels(parts, projective)) <= found
-    assert needed_kernels(("arc", "valency"), False) == needed_kernels(PART_SETS["grandparent"], False)  # one loop
 
 
 def test_whether_a_kernel_is_cached_is_seen_from_its_file(tmp_path, monkeypatch):
