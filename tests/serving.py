@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import os
 import random
@@ -67,6 +68,21 @@ class Server:
     def workers(self) -> set[int]:
         """The numbers of the processes that it has started."""
         return {*running(self.process.pid)} - {self.process.pid}
+
+    def request(self, method: str, path: str, **options):
+        """The answer to a request."""
+        return importlib.import_module("httpx").request(method, f"{self.url}{path}", **(HTTP | options))
+
+    get, post = functools.partialmethod(request, "GET"), functools.partialmethod(request, "POST")
+
+    def parse(self, fields: dict = DATA, **options):
+        """The answer to a request to parse, with these fields as a form."""
+        return self.post("/process", data=fields, **options)
+
+    def metrics(self) -> dict[str, float]:
+        """The numbers that it counts."""
+        lines = self.get("/metrics").text.splitlines()
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
@@ -143,6 +159,13 @@ async def until(condition) -> None:
 def said(server, text: str) -> int:
     """Number of times that the server has said something."""
     return sum(text in message for message in list(server.messages))
+
+
+def reload(server, outcome: str = "serving the reloaded toy") -> None:
+    """Have a server read its models again, and wait until it has said that it has, or something else."""
+    before = said(server, outcome)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: said(server, outcome) > before, server)
 
 
 class Stream:

@@ -29,11 +29,11 @@ def test_waiting_kills_no_request_that_has_been_started():
     """Three times as many calls as can be answered in time: each is answered, or refused without being started."""
 
     async def work(pool):
-        await pool.call(rest, 0.1)
-        calls = [pool.call(rest, 0.1, str(number)) for number in range(60)]
+        await pool.call(rest, 0.05)
+        calls = [pool.call(rest, 0.05, str(number)) for number in range(60)]
         return await asyncio.gather(*calls, return_exceptions=True), dict(pool.workers.replaced)
 
-    outcomes, replaced = with_pool(work, seconds=2.0)
+    outcomes, replaced = with_pool(work, seconds=1.0)
     kinds = Counter(type(outcome).__name__ for outcome in outcomes)
     assert set(kinds) == {"CallResult", "BusyError"} and kinds["CallResult"] >= 3 and replaced == {}
 
@@ -51,15 +51,16 @@ def test_calls_are_answered_in_the_order_they_come(tmp_path):
     assert with_pool(work) == [str(number) for number in range(20)]
 
 
-def test_the_number_of_waiting_calls_is_limited():
+def test_the_number_of_waiting_calls_is_limited(tmp_path):
     async def work(pool):
-        calls = [asyncio.ensure_future(pool.call(rest, 0.3)) for _ in range(3)]
+        calls = [asyncio.ensure_future(pool.call(wait_for, str(tmp_path / "release"))) for _ in range(3)]
         await asyncio.sleep(0)
         with pytest.raises(BusyError, match="busy: 2 requests are waiting"):
             await pool.call(rest, 0.0)
+        (tmp_path / "release").touch()
         return [outcome.value for outcome in await asyncio.gather(*calls)]
 
-    assert with_pool(work, waiting=2) == ["rested"] * 3
+    assert with_pool(work, waiting=2) == ["released"] * 3
 
 
 def test_a_call_is_repeated_once_if_its_worker_dies(tmp_path):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from serving import serving
+from browsing import prefer
 from toy import sentences
 
 from nonproj.trees.crossing import nonprojective
@@ -15,17 +15,10 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def server(model_of):
-    """A server of the toy language."""
-    with serving(model_of("complete")) as server:
-        yield server
-
-
 @pytest.fixture
-def browser(browser, server):
+def browser(browser, toy_server):
     """The browser, on the start page."""
-    browser.get(f"{server.url}/")
+    browser.get(f"{toy_server.url}/")
     WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
     yield browser
     assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
@@ -51,8 +44,7 @@ def texts(figure, selector: str) -> list[str]:
 
 @pytest.mark.parametrize(("scheme", "color"), [("light", "rgb(247, 248, 250)"), ("dark", "rgb(20, 23, 28)")])
 def test_one_types_a_sentence_and_sees_its_tree(scheme, color, browser):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    prefer(browser, scheme)
     assert browser.switch_to.active_element.get_attribute("id") == "data"
     browser.switch_to.active_element.send_keys("Den hund ser hus.", Keys.ENTER)
     [figure] = trees(browser, 1)
