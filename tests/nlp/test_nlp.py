@@ -178,11 +178,13 @@ def test_to_frame_has_a_row_for_each_word(doc, nlp):
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def test_pipe_shares_texts_among_processes(nlp):
-    texts = [TEXT, "", "\n\n", "Hund ser kat.", ""] * 50
-    one, two = (list(nlp.pipe(zip(texts, itertools.count()), as_tuples=True, n_process=jobs)) for jobs in (1, 2))
-    assert [(doc.to_json(), number) for doc, number in two] == [(doc.to_json(), number) for doc, number in one]
-    assert [doc.to_conllu() for doc, _ in one] == 50 * [nlp(text).to_conllu() for text in texts[:5]]
+@pytest.mark.parametrize("options", [{"batch_size": 1}, {"batch_size": 2}, {}, {"n_process": 2}], ids=repr)
+def test_pipe_returns_documents_with_what_belongs_to_them(nlp, options):
+    texts = [TEXT, "", "\n\n", "Hund ser kat.", ""] * 20
+    given, expected = [(text, object()) for text in texts], [nlp(text).to_json() for text in texts[:5]] * 20
+    found = list(nlp.pipe(iter(given), as_tuples=True, **options))
+    assert [doc.to_json() for doc, _ in found] == [doc.to_json() for doc in nlp.pipe(texts, **options)] == expected
+    assert all(context is own for (_, context), (_, own) in zip(found, given, strict=True))
     for wrong in (0, -2):
         with pytest.raises(ValueError, match="n_process"):
             nlp.pipe(texts, n_process=wrong)
