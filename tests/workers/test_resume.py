@@ -35,18 +35,20 @@ def folder(tmp_path_factory, toy_folder) -> Path:
 # -- the same bytes ----------------------------------------------------------------------------------------------------
 
 VARIANTS = {
-    "treebank": (["in.conll"], []),
-    "text": (["in.txt", "--text", "--token-ranges"], []),
-    "lines": (["in.txt", "--lines"], []),
-    "several trees": (["in.conll", "--nbest", "3"], []),
-    "skip": (["bad.conll", "--on-error", "skip"], []),
-    "skipped text": (["bad.txt", "--text", "--on-error", "skip"], []),
-    "two processes": (["in.conll", "--stats-comments"], ["--jobs", "2"]),
+    "treebank": ["in.conll"],
+    "text": ["in.txt", "--text", "--token-ranges"],
+    "lines": ["in.txt", "--lines"],
+    "several trees": ["in.conll", "--nbest", "3"],
+    "skip": ["bad.conll", "--on-error", "skip"],
+    "skipped text": ["bad.txt", "--text", "--on-error", "skip"],
+    "two processes": ["in.conll", "--stats-comments"],
+    "compressed": ["in.conll.gz"],
 }
 
 
 def write_inputs() -> None:
     """Files with and without broken lines."""
+    Path("in.conll.gz").write_bytes(gzip.compress(treebank(90, seed=1).encode()))
     text = "\n".join(f"Den hund ser kat {n}. Mand jager den hus." for n in range(40))
     Path("in.txt").write_text(text.replace("7.", "7.\n\n"), encoding="utf-8")
     Path("bad.txt").write_bytes(text.replace("1.", "bl\u00e5").encode("latin-1"))
@@ -56,7 +58,7 @@ def write_inputs() -> None:
     Path("bad.conll").write_bytes("\n\n".join(blocks).encode("latin-1", "replace"))
 
 
-QUICK = ("treebank", "text", "skip", "two processes")
+QUICK = ("text", "skip", "two processes", "compressed")
 
 
 @pytest.mark.parametrize(
@@ -64,27 +66,19 @@ QUICK = ("treebank", "text", "skip", "two processes")
 )
 def test_a_resumed_job_writes_what_a_calm_one_writes(here, monkeypatch, name, capsys):
     write_inputs()
-    words, jobs = VARIANTS[name]
-    code = main(["parse", "toy.nonproj", *words, "-o", "calm", "--stats", "calm.stats"])
+    words, jobs = ["parse", "toy.nonproj", *VARIANTS[name]], ["--jobs", "2"] if name == "two processes" else []
+    calm, out = (Path(each + ".gz" if name == "compressed" else each) for each in ("calm", "out"))
+    code = main([*words, "-o", str(calm), "--stats", "calm.stats"])
     report = capsys.readouterr().err
-    command = ["parse", "toy.nonproj", *words, "-o", "out", "--stats", "stats", "--resume", *jobs]
+    command = [*words, "-o", str(out), "--stats", "stats", "--resume", *jobs]
     done = [interrupted(monkeypatch, after, *command) for after in (1, 0, 2)]
     assert done == [1, 0, 2]
-    assert not [path for path in here.iterdir() if path.name.startswith(".") or path.name == "out"]
+    assert not [path for path in here.iterdir() if path.name.startswith(".") or path.name == out.name]
     capsys.readouterr()
     assert main(command) == code
-    assert Path("out").read_bytes() == Path("calm").read_bytes()
+    assert out.read_bytes() == calm.read_bytes()
     assert Path("stats").read_bytes() == Path("calm.stats").read_bytes()
-    assert not Path("out.partial").exists() and capsys.readouterr().err == report
-
-
-def test_compressed_files_are_resumed(here, monkeypatch):
-    Path("in.conll.gz").write_bytes(gzip.compress(treebank(90, seed=1).encode()))
-    assert main(["parse", "toy.nonproj", "in.conll.gz", "-o", "calm.gz"]) == 0
-    command = ["parse", "toy.nonproj", "in.conll.gz", "-o", "out.gz", "--resume"]
-    assert interrupted(monkeypatch, 3, *command) == 3
-    assert main(command) == 0
-    assert Path("out.gz").read_bytes() == Path("calm.gz").read_bytes()
+    assert not Path(f"{out}.partial").exists() and capsys.readouterr().err == report
 
 
 def test_what_is_done_is_not_done_again(here, monkeypatch):
@@ -224,40 +218,40 @@ def records(path: Path) -> list[Record]:
         return list(kept.records())
 
 
-def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
-    """A process or a machine may die at any byte; the job can then be continued."""
-    path, sizes = tmp_path / "out.partial", []
-    all_of_them = [
-        Record(str(number), b"text\n" * number, b"{}" * number, {"sentences": number}) for number in range(3)
-    ]
-    with JobLog(path, FACTS) as kept:
-        for record in all_of_them:
+RECORDS = [Record(str(n), b"text\n" * n, b"{}" * n, {"sentences": n}) for n in range(3)]
+
+
+@pytest.fixture
+def written(tmp_path) -> tuple[Path, bytes, list[int]]:
+    """A file of three records, its contents, and its size before and after each of them."""
+    with JobLog(tmp_path / "out.partial", FACTS) as kept:
+        sizes = [(tmp_path / "out.partial").stat().st_size]
+        for record in RECORDS:
             kept.append(record)
-            sizes.append(path.stat().st_size)
-    data = path.read_bytes()
+            sizes.append((tmp_path / "out.partial").stat().st_size)
+    return tmp_path / "out.partial", (tmp_path / "out.partial").read_bytes(), sizes
+
+
+def test_whatever_is_left_of_the_last_record_is_cut_off(written):
+    """A process or a machine may die at any byte; the job can then be continued."""
+    path, data, sizes = written
     for cut in places(len(data)):
         path.write_bytes(data[:cut])
-        whole = sum(size <= cut for size in sizes)
-        assert records(path) == all_of_them[:whole]
+        whole = sum(size <= cut for size in sizes[1:])
+        assert records(path) == RECORDS[:whole]
         with JobLog(path, FACTS) as kept:
-            kept.append(all_of_them[2])
-        assert records(path) == [*all_of_them[:whole], all_of_them[2]]
+            kept.append(RECORDS[2])
+        assert records(path) == [*RECORDS[:whole], RECORDS[2]]
 
 
-def test_damage_is_noticed(tmp_path):
+def test_damage_is_noticed(written):
     """A changed byte ends the usable part of a record, like zeros after a power failure."""
-    path = tmp_path / "out.partial"
-    with JobLog(path, FACTS) as kept:
-        begin = path.stat().st_size
-        kept.append(Record("1", b"one\n", b"", {"sentences": 1}))
-        end = path.stat().st_size
-        kept.append(Record("2", b"two\n", b"", {"sentences": 2}))
-    data = path.read_bytes()
-    for place in (begin + number for number in places(len(data) - begin)):
+    path, data, sizes = written
+    for place in (sizes[0] + number for number in places(len(data) - sizes[0])):
         damaged = bytearray(data)
         damaged[place] ^= 1
         path.write_bytes(damaged)
-        assert len(records(path)) == (0 if place < end else 1)
+        assert records(path) == RECORDS[: sum(size <= place for size in sizes[1:])]
 
 
 @pytest.mark.parametrize(
