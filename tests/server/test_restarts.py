@@ -1,9 +1,7 @@
 """Restarts with sockets passed by a service manager, and reloaded models, without a lost request."""
 
 import contextlib
-import errno
 import fcntl
-import http.client
 import os
 import signal
 import socket
@@ -12,14 +10,13 @@ import sys
 import termios
 import threading
 import time
-import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from command import ROOT, heed, processor_seconds, start
-from serving import DATA, FORM, GOLDEN, Stream, nonsense, put, reload, said, serving, wait_until
+from serving import DATA, GOLDEN, Stream, nonsense, put, reload, said, serving, wait_until
 
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
@@ -78,30 +75,6 @@ def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
                 stream.wait_for(10)
                 stream.end()
     assert len(set(stream.answers)) == 2 and all(answer.startswith("{") for answer in stream.answers)
-
-
-@pytest.mark.parametrize("is_new", [pytest.param(False, marks=pytest.mark.thorough), True])
-def test_a_stopping_server_answers_on_open_connections(path, is_new):
-    """On one that was used before, and on one that has not been; the response says that it is the last one."""
-    with serving(path) as server, contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port)) as client:
-        client.connect()
-        if not is_new:
-            client.request("GET", "/models")
-            assert client.getresponse().read()
-        server.process.terminate()
-        wait_until(lambda: said(server, "stopping after the requests"), server)
-        wait_until(lambda: refuses(server.port))
-        client.request("POST", "/process", urllib.parse.urlencode(DATA), FORM)
-        response = client.getresponse()
-        assert (response.status, response.headers["connection"]) == (200, "close")
-        assert "den" in response.read().decode()
-        assert server.process.wait(60) == 0
-
-
-def refuses(port: int) -> bool:
-    """Whether a server refuses connections."""
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
 
 
 @pytest.mark.parametrize(

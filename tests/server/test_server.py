@@ -1,17 +1,20 @@
 """The server, over real connections."""
 
 import concurrent.futures
+import errno
+import http.client
 import os
 import shutil
 import signal
 import socket
 import time
+import urllib.parse
 from pathlib import Path
 
 import httpx
 import pytest
 from command import running, work_until_end
-from serving import DATA, FORM, nonsense, serving, talk
+from serving import DATA, FORM, nonsense, said, serving, talk, wait_until
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -192,7 +195,7 @@ def test_a_request_that_takes_too_long_is_given_up(strict):
         assert work_until_end([worker]) < 2
     assert is_line(future.result(), 504) and "more than 1.5 s" in future.result().text
     parse_once_free(strict)
-    assert any("replaced" in message for message in strict.messages)
+    assert said(strict, "replaced") and strict.metrics()['nonproj_workers_replaced_total{reason="time"}'] == 1
 
 
 # -- load --------------------------------------------------------------------------------------------------------------
@@ -248,19 +251,36 @@ def test_slow_clients_are_dropped_and_keep_nobody_waiting(strict):
 # -- start and end -----------------------------------------------------------------------------------------------------
 
 
+def refuses(port: int) -> bool:
+    """Whether a server refuses connections."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == errno.ECONNREFUSED
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.thorough)])
-def test_a_signal_ends_the_server_after_its_requests(toy_path, number):
+def test_a_signal_ends_the_server_after_its_requests_and_those_of_open_connections(toy_path, number):
+    """One of these was used before, the other not; the response says that it is the last one."""
     fields = DATA | {"data": "\n".join(nonsense(300, seed) for seed in range(3))}
     with serving(toy_path) as server, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        clients = [http.client.HTTPConnection("127.0.0.1", server.port) for _ in range(2)]
+        for client in clients:
+            client.connect()
+        clients[0].request("GET", "/models")
+        assert clients[0].getresponse().read()
         future = pool.submit(server.parse, fields)
-        while not server.metrics()['nonproj_workers{state="busy"}']:
-            assert not future.done()
+        wait_until(lambda: server.metrics()['nonproj_workers{state="busy"}'], server)
         os.killpg(server.process.pid, number)  # as a terminal does
+        wait_until(lambda: said(server, "stopping after the requests") and refuses(server.port), server)
+        for client in clients:
+            client.request("POST", "/process", urllib.parse.urlencode(DATA), FORM)
+        for client in clients:
+            response = client.getresponse()
+            assert (response.status, response.headers["connection"]) == (200, "close")
+            assert "den" in response.read().decode()
+            client.close()
         assert server.process.wait(60) == 0
         assert result_of(future.result()).count("# sent_id") == 3
-        with pytest.raises(httpx.ConnectError):
-            server.get("/models")
-        assert server.messages[-1] == "stopped\n" and not any("Traceback" in each for each in server.messages)
+        assert server.messages[-1] == "stopped\n" and not said(server, "Traceback")
         assert running(server.process.pid) == []
 
 

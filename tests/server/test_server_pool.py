@@ -10,7 +10,7 @@ from command import die_once
 from serving import limited, nothing, prepare_at_most, rest, take, until
 
 from nonproj.errors import ClusterError
-from nonproj.server.admission import BusyError, GoneError, MemoryLimitError, TimeLimitError
+from nonproj.server.admission import BusyError, GoneError, MemoryLimitError
 from nonproj.server.memory import resident_bytes
 from nonproj.server.pool import ATTEMPTS, WorkerPool
 
@@ -126,17 +126,6 @@ def test_a_worker_whose_client_has_left_is_freed_unless_it_is_soon_done(tmp_path
         return freed, (await pool.call(rest, 0.0)).value, dict(pool.workers.replaced)
 
     assert with_pool(work) == ({"left": 1}, "rested", {"left": 1})
-
-
-def test_the_time_limit_counts_from_the_start_of_the_work():
-    async def work(pool):
-        slow = [asyncio.ensure_future(pool.call(rest, 1000.0, kind="slow")) for _ in range(2)]
-        results = await asyncio.gather(*slow, return_exceptions=True)
-        return results, dict(pool.workers.replaced)
-
-    results, replaced = with_pool(work, size=2, waiting=10, seconds=0.5)
-    assert [type(result) for result in results] == [TimeLimitError] * 2 and "more than 0.5 s" in str(results[0])
-    assert replaced == {"time": 2}
 
 
 @pytest.mark.skipif(resident_bytes(os.getpid()) == 0, reason="the system does not tell what is resident")
