@@ -47,11 +47,8 @@ class Server:
         self.messages: list[str] = []
         self.url = ""
         threading.Thread(target=self._read, daemon=True).start()
-        deadline = time.monotonic() + 120
-        while not self.url:
-            assert self.process.poll() is None, self.messages
-            assert time.monotonic() < deadline, self.messages
-            time.sleep(0.05)
+        wait_until(lambda: self.url or self.process.poll() is not None, self)
+        assert self.url, self.messages
 
     def _read(self) -> None:
         for line in self.process.stderr:

@@ -19,7 +19,6 @@ from nonproj.pipeline.parser import Parser
 from nonproj.trees.crossing import nonprojective
 
 spacy = pytest.importorskip("spacy")
-from spacy import displacy  # noqa: E402
 from spacy.language import Language  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
 
@@ -138,15 +137,6 @@ def test_sentences_survive_any_crossing_arcs(path):
         again = Doc(doc.vocab).from_bytes(doc.to_bytes())
         assert trees(again) == trees(doc)
         assert [sentence._.certified for sentence in again.sents] == [one.decoded.certified] * 2
-
-
-def test_displacy_draws_the_tree(nlp):
-    doc = nlp("den hund ser hus sovende.")
-    svg = displacy.render(doc, style="dep", jupyter=False, options={"collapse_punct": False})
-    assert svg.count('class="displacy-arrow"') == len(doc) - 1
-    assert svg.count('class="displacy-word"') == len(doc)
-    for label in ("det", "nsubj", "obj", "acl", "punct"):
-        assert f">{label}</textPath>" in svg
 
 
 # -- tags and sentences of others --------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ GOLDEN = ROOT / "tests" / "golden"
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 
 PROGRAM = """
-import contextlib, io, json, os, sys
+import contextlib, io, json, os, re, sys
 from pathlib import Path
 import nonproj, toy
 from nonproj.cli.main import main
@@ -49,11 +49,8 @@ SMALL = [f"--set={name}.bits=12" for name in ("features", "pruner", "labeler", "
 SMALL += ["--epochs=2", "-qq", "--set=network.epochs=1", "--set=tagger.epochs=2", "--set=segmenter.epochs=2"]
 
 spaced = toy.raw_treebank(40)
-joined = "".join(
-    f"# text = {line[9:].replace(' ', '')}\\n" if line.startswith("# text = ") else
-    (line.rpartition("\\t")[0] + "\\tSpaceAfter=No\\n" if line[:1].isdigit() else line + "\\n")
-    for line in spaced.splitlines()
-)
+joined = spaced.replace("\\t_\\n", "\\tSpaceAfter=No\\n")
+joined = re.sub("(?<=# text = ).*", lambda text: text[0].replace(" ", ""), joined)
 within = spaced.replace("stor", "ret stor")  # a word with a blank
 for name, text in {"spaced": spaced, "joined": joined, "within": within}.items():
     Path(f"{name}.conllu").write_text(text, encoding="utf-8")
@@ -63,16 +60,11 @@ Path("lines.txt").write_text("Den hund ser en kat.\\nEn kat ser.\\n", encoding="
 Path("given.conllu").write_text(spaced.replace("SpaceAfter=No", "Head=1"), encoding="utf-8")
 
 def use(model):
-    run("parse", model, "spaced.conllu", "--tag", "-o", "out.conllu")
-    run("parse", model, "--text", "text.txt", "-o", "out.conllu")
-    run("parse", model, "--lines", "lines.txt", "-o", "out.conllu", "--token-ranges")
-    run("parse", model, "--words", "lines.txt", "-o", "out.conllu")
-    options = ("--nbest=3", "--projective", "--no-projective", "--single-root", "--multi-root", "--full", "--no-exact")
-    for option in options:
-        run("parse", model, "spaced.conllu", option, "-o", "out.conllu")
-    for option in ("--projective", "--full", "--single-root"):
-        run("parse", model, "spaced.conllu", "--nbest=3", option, "-o", "out.conllu")
-    run("parse", model, "given.conllu", "--constraints=misc", "-o", "out.conllu")
+    ways = "--text text.txt,--lines lines.txt --token-ranges,--words lines.txt,given.conllu --constraints=misc"
+    options = "--tag,--nbest=3,--projective,--no-projective,--single-root,--multi-root,--full,--no-exact"
+    options += ",--nbest=3 --projective,--nbest=3 --full,--nbest=3 --single-root"
+    for words in (*ways.split(","), *(f"spaced.conllu {option}" for option in options.split(","))):
+        run("parse", model, *words.split(), "-o", "out.conllu")
     run("evaluate", "-m", model, "spaced.conllu", "--tag")
 
 run("train", "spaced.conllu", "--test", "spaced.conllu", "-o", "default", *SMALL)

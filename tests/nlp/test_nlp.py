@@ -79,10 +79,10 @@ def test_one_call_returns_everything_about_each_word(doc):
         assert sentence.gap == sentence.bound - sentence.score >= -1e-6
         assert sentence.certified == sentence.statistics["certified"]
         for number, word in enumerate(sentence, 1):
-            found = word.id, word.head, word.label, word.form
             label, form = sentence.labels[number - 1], TEXT[word.start : word.end]
-            assert found == (number, sentence.heads[number - 1], label, form)
-    assert doc[1] is doc.sentences[1]
+            assert (word.id, word.head, word.label, word.form) == (number, sentence.heads[number - 1], label, form)
+            assert (word.deprel, word.text) == (label, form)
+    assert list(doc.sents) == doc.sentences and doc[1] is doc.sentences[1]
     assert doc[0].upos == doc[0].xpos == ["DET", "NOUN", "VERB", "NOUN", "PART", "PUNCT"]
     assert doc[0].lemmas == ["den", "hund", "ser", "hus", "sovende", "."]
     assert doc[0].heads.tolist() == [2, 3, 0, 3, 2, 3]
@@ -188,11 +188,6 @@ def test_pipe_returns_documents_with_what_belongs_to_them(nlp, options):
     for wrong in (0, -2):
         with pytest.raises(ValueError, match="n_process"):
             nlp.pipe(texts, n_process=wrong)
-
-
-def test_names_of_other_libraries(doc):
-    assert list(doc.sents) == doc.sentences
-    assert [(word.text, word.deprel) for word in doc.words] == [(word.form, word.label) for word in doc.words]
 
 
 def test_a_frame_without_pandas_is_one_line(doc, monkeypatch):

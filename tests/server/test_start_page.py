@@ -93,6 +93,11 @@ def test_errors_and_markup_are_shown_as_text(browser):
     [figure] = trees(browser, 1)
     assert texts(figure, ".form") == ["<img", "src=x", "onerror=alert(1)>", "&amp;", "."]
     assert not error.is_displayed()
+    parse(browser, "den \u202ednuh ser\u2066")  # changes of direction are escaped
+    WebDriverWait(browser, 20).until(lambda _: browser.find_element(By.CSS_SELECTOR, ".form").text == "den")
+    [figure] = trees(browser, 1)
+    assert texts(figure, ".form") == ["den", "\\u202ednuh", "ser\\u2066"]
+    assert "\u202e" not in figure.get_attribute("innerHTML")
 
 
 def test_wide_trees_fit_into_the_window(browser):
@@ -107,10 +112,3 @@ def test_wide_trees_fit_into_the_window(browser):
     parse(browser, "den hund ser hus")
     WebDriverWait(browser, 20).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "figure .form")) == 4)
     assert not browser.find_element(By.CSS_SELECTOR, "figure button.wide").is_displayed()
-
-
-def test_changes_of_direction_are_escaped(browser):
-    parse(browser, "den \u202ednuh ser\u2066")
-    [figure] = trees(browser, 1)
-    assert texts(figure, ".form") == ["den", "\\u202ednuh", "ser\\u2066"]
-    assert "\u202e" not in figure.get_attribute("innerHTML")
