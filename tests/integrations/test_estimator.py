@@ -238,35 +238,35 @@ def test_save_and_load(fitted, tmp_path):
 # -- mistakes ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"epochs": 0}, "epochs: 0"),
-        ({"epochs": "3"}, "epochs: '3' is invalid, an integer of at least 1 expected"),
-        ({"parts": "third-order"}, "parts: no set of part types is named third-order"),
-        ({"threshold": "high"}, "threshold: high"),
-        ({"single_root": "maybe"}, "single_root: maybe"),
-        ({"random_state": -1}, "random_state: -1"),
-    ],
-)
+WRONG_PARAMETERS = [
+    ({"epochs": 0}, "epochs: 0"),
+    ({"epochs": "3"}, "epochs: '3' is invalid, an integer of at least 1 expected"),
+    ({"parts": "third-order"}, "parts: no set of part types is named third-order"),
+    ({"threshold": "high"}, "threshold: high"),
+    ({"single_root": "maybe"}, "single_root: maybe"),
+    ({"random_state": -1}, "random_state: -1"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), WRONG_PARAMETERS)
 def test_fit_names_invalid_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         DependencyParser(**parameters).fit(sentences(2))
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "message"),
-    [
-        ([], None, "X: there is no sentence"),
-        (conllu.parse(treebank(1))[0], None, "X is of type TokenList; a list of sentences"),
-        (3, None, "X is of type int; a list of sentences or the path of a treebank is expected"),
-        ([["hund"]], None, r"X\[0\] is of type list; a Sentence or a conllu.TokenList is expected"),
-        (sentences(2), [[0]], "y has 1 entries, 2 expected"),
-        (sentences(1), [[0]], r"y\[0\] has 1 heads"),
-        (sentences(1), [[1] * len(sentences(1)[0])], r"y\[0\].*cycle"),
-        (sentences(1), [[99] * len(sentences(1)[0])], r"y\[0\].* 99"),
-    ],
-)
+WRONG_SENTENCES = [
+    ([], None, "X: there is no sentence"),
+    (conllu.parse(treebank(1))[0], None, "X is of type TokenList; a list of sentences"),
+    (3, None, "X is of type int; a list of sentences or the path of a treebank is expected"),
+    ([["hund"]], None, r"X\[0\] is of type list; a Sentence or a conllu.TokenList is expected"),
+    (sentences(2), [[0]], "y has 1 entries, 2 expected"),
+    (sentences(1), [[0]], r"y\[0\] has 1 heads"),
+    (sentences(1), [[1] * len(sentences(1)[0])], r"y\[0\].*cycle"),
+    (sentences(1), [[99] * len(sentences(1)[0])], r"y\[0\].* 99"),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "message"), WRONG_SENTENCES)
 def test_fit_names_invalid_sentences(X, y, message):
     with pytest.raises(ValueError, match=message):
         Quick(**SMALL).fit(X, y)

@@ -230,16 +230,16 @@ def test_a_pipeline_survives_disk_bytes_and_pickle(path, tmp_path):
     assert all_of(Doc(nlp.vocab).from_bytes(before.to_bytes())) == all_of(before)
 
 
-@pytest.mark.parametrize(
-    ("config", "error", "message"),
-    [
-        ({"sentences": "none"}, ValueError, "sentences: 'none' is invalid, one of auto, segmenter, rule expected"),
-        ({"max_words": 0}, ValueError, "max_words: 0"),
-        ({"decoding": {"exakt": True}}, ConfigError, "decoding.exakt"),
-        ({"model": str(ROOT / "README.md")}, ModelError, "not a model"),
-        ({"model": "none.nonproj"}, ModelError, r"none.nonproj: no such file"),
-    ],
-)
+WRONG_OPTIONS = [
+    ({"sentences": "none"}, ValueError, "sentences: 'none' is invalid, one of auto, segmenter, rule expected"),
+    ({"max_words": 0}, ValueError, "max_words: 0"),
+    ({"decoding": {"exakt": True}}, ConfigError, "decoding.exakt"),
+    ({"model": str(ROOT / "README.md")}, ModelError, "not a model"),
+    ({"model": "none.nonproj"}, ModelError, r"none.nonproj: no such file"),
+]
+
+
+@pytest.mark.parametrize(("config", "error", "message"), WRONG_OPTIONS)
 def test_invalid_options_are_named_when_the_component_is_added(path, config, error, message):
     with pytest.raises(error, match=message):
         pipeline(path, **config)

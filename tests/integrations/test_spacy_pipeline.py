@@ -99,14 +99,14 @@ def test_universal_tags_go_to_pos_and_others_to_tag(folder):
     assert doc.has_annotation("TAG", require_complete=True)
 
 
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        ("missing", [("den", "DET", "DET", ""), ("mine", "PROPN", "NN", "Number=Sing")]),
-        ("all", [("den", "DET", "DET", ""), ("hund", "NOUN", "NN", "")]),
-        ("none", [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")]),
-    ],
-)
+KEPT = [
+    ("missing", [("den", "DET", "DET", ""), ("mine", "PROPN", "NN", "Number=Sing")]),
+    ("all", [("den", "DET", "DET", ""), ("hund", "NOUN", "NN", "")]),
+    ("none", [("", "", "", ""), ("mine", "PROPN", "", "Number=Sing")]),
+]
+
+
+@pytest.mark.parametrize(("tags", "expected"), KEPT)
 def test_tags_are_kept_overwritten_or_left_alone(folder, tags, expected):
     nlp = pipeline(folder / "universal", tags=tags)
     doc = nlp.make_doc("den hund ser hus .")

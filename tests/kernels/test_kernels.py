@@ -17,11 +17,10 @@ import nonproj
 from nonproj.kernels.cache import ENDING, KernelFiles, uninterrupted
 from nonproj.kernels.folders import source_digest
 
+SETTINGS = [("LOOP_VECTORIZE", 0, True), ("DEBUGINFO_DEFAULT", 1, True), ("CACHE_DIR", "x", False)]
 
-@pytest.mark.parametrize(
-    ("setting", "value", "changes"),
-    [("LOOP_VECTORIZE", 0, True), ("DEBUGINFO_DEFAULT", 1, True), ("CACHE_DIR", "x", False)],
-)
+
+@pytest.mark.parametrize(("setting", "value", "changes"), SETTINGS)
 def test_the_digest_covers_the_settings_of_numba_that_change_code(setting, value, changes, monkeypatch):
     before = source_digest()
     monkeypatch.setattr(numba.config, setting, value)
@@ -95,21 +94,21 @@ def changed(path):
     path.write_bytes(before)
 
 
-@pytest.mark.parametrize(
-    ("name", "parser", "others"),
-    [
-        ("other/sizes.py", 0, 1),
-        ("other/deep/near.py", 0, 1),
-        ("other/deep/kernels.py", 0, 1),
-        ("other/command.py", 0, 0),
-        ("nonproj/trees/marginals.py", 1, 1),
-        ("nonproj/scoring/templates.py", 1, 1),  # whose constants are compiled into kernels of other files
-        ("nonproj/scoring/vocabulary.py", 1, 1),
-        ("nonproj/options/schema.py", 1, 1),  # which such a file imports
-        ("nonproj/evaluation/report.py", 0, 1),
-        ("nonproj/cli/main.py", 0, 0),
-    ],
-)
+CHANGED = [
+    ("other/sizes.py", 0, 1),
+    ("other/deep/near.py", 0, 1),
+    ("other/deep/kernels.py", 0, 1),
+    ("other/command.py", 0, 0),
+    ("nonproj/trees/marginals.py", 1, 1),
+    ("nonproj/scoring/templates.py", 1, 1),  # whose constants are compiled into kernels of other files
+    ("nonproj/scoring/vocabulary.py", 1, 1),
+    ("nonproj/options/schema.py", 1, 1),  # which such a file imports
+    ("nonproj/evaluation/report.py", 0, 1),
+    ("nonproj/cli/main.py", 0, 0),
+]
+
+
+@pytest.mark.parametrize(("name", "parser", "others"), CHANGED)
 def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, parser, others, packages):
     def digests():
         package = packages / "nonproj"

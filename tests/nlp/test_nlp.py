@@ -253,20 +253,20 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
     assert [len(parsed) for parsed in nlp.parse_all(path)] == [len(sentence) for sentence in sentences(5)]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        ("a string", "a string is not a list of words"),
-        ([], "a sentence without words"),
-        (["a", ""], "word 2 is ''"),
-        (["a\tb"], "cannot contain a tab"),
-        (["a\n"], "without line breaks"),
-        ([3], "word 1"),
-        ([["1"]], "word 1 has 1 columns"),
-        ([["den", "hund"], ["den", "kat"]], "word 1 begins with 'den', its number expected; is this a list of sentenc"),
-        (7, "a sentence is of type int; words, rows"),
-    ],
-)
+NO_SENTENCES = [
+    ("a string", "a string is not a list of words"),
+    ([], "a sentence without words"),
+    (["a", ""], "word 2 is ''"),
+    (["a\tb"], "cannot contain a tab"),
+    (["a\n"], "without line breaks"),
+    ([3], "word 1"),
+    ([["1"]], "word 1 has 1 columns"),
+    ([["den", "hund"], ["den", "kat"]], "word 1 begins with 'den', its number expected; is this a list of sentenc"),
+    (7, "a sentence is of type int; words, rows"),
+]
+
+
+@pytest.mark.parametrize(("tokens", "message"), NO_SENTENCES)
 def test_what_is_no_sentence_is_named(nlp, tokens, message):
     with pytest.raises((ValueError, TypeError), match=message):
         nlp.parse(tokens)

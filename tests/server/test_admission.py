@@ -72,9 +72,10 @@ def simulate(load: Load, seed: int) -> Outcome:
     return outcome
 
 
-@pytest.mark.parametrize(
-    "load", [Load(), Load(workers=1, noise=0.8), Load(limit=5.0), Load(rate=20.0, seconds=100.0), Load(slower=4.0)]
-)
+LOADS = [Load(), Load(workers=1, noise=0.8), Load(limit=5.0), Load(rate=20.0, seconds=100.0), Load(slower=4.0)]
+
+
+@pytest.mark.parametrize("load", LOADS)
 def test_overload_costs_no_capacity_and_no_started_request(load):
     """Goodput is at least 90 % of capacity, and 99 % of the answers come within the limit."""
     outcome = simulate(load, seed=1)

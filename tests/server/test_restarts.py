@@ -77,15 +77,15 @@ def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
     assert len(set(stream.answers)) == 2 and all(answer.startswith("{") for answer in stream.answers)
 
 
-@pytest.mark.parametrize(
-    ("variable", "value", "message"),
-    [
-        ("LISTEN_PID", "x", "'x' is not a process ID"),
-        ("LISTEN_FDS", "two", "'two' is not a number of sockets"),
-        ("LISTEN_FDS", "-1", "'-1' is not a number of sockets"),
-        ("LISTEN_FDS", "1", "descriptor {} is not a listening socket; the socket unit needs Accept=no"),
-    ],
-)
+PASSED = [
+    ("LISTEN_PID", "x", "'x' is not a process ID"),
+    ("LISTEN_FDS", "two", "'two' is not a number of sockets"),
+    ("LISTEN_FDS", "-1", "'-1' is not a number of sockets"),
+    ("LISTEN_FDS", "1", "descriptor {} is not a listening socket; the socket unit needs Accept=no"),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "message"), PASSED)
 def test_what_cannot_be_served_is_refused_in_one_line(variable, value, message, path, monkeypatch, capsys):
     with socket.socket() as unconnected:
         monkeypatch.setattr(systemd, "FIRST_DESCRIPTOR", unconnected.fileno())

@@ -140,22 +140,22 @@ def test_text_is_split_and_tagged_as_by_the_command_line(toy_server, toy_path, t
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({}, "data: the parameter is missing"),
-        ({"data": "1\ta\n"}, "data:1: 2 columns, 10 expected"),
-        ({"data": TEXT, "model": "latin"}, "model: 'latin' is unknown; known: toy-2"),
-        ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is not a format; known: conllu, conllu=v2, horizontal,"),
-        ({"data": TEXT, "output": "matxin"}, "output: 'matxin' is not a format; known: conllu, conllu=v2"),
-        ({"data": TEXT, "output": "conllu=v1"}, "output: 'conllu=v1' is not a format; did you mean 'conllu=v2'?; kno"),
-        ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
-        ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
-        ({"data": "a", "tokeniser": ""}, "unknown parameter 'tokeniser'; did you mean 'tokenizer'?"),
-        ({"data": "a", "timeout": "5"}, "unknown parameter 'timeout'; known: data, model, tokenizer, input, tagger,"),
-        ({"data": "1\tden\t_", "parser": ""}, "data:1: 3 columns, 10 expected"),
-    ],
-)
+MALFORMED = [
+    ({}, "data: the parameter is missing"),
+    ({"data": "1\ta\n"}, "data:1: 2 columns, 10 expected"),
+    ({"data": TEXT, "model": "latin"}, "model: 'latin' is unknown; known: toy-2"),
+    ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is not a format; known: conllu, conllu=v2, horizontal,"),
+    ({"data": TEXT, "output": "matxin"}, "output: 'matxin' is not a format; known: conllu, conllu=v2"),
+    ({"data": TEXT, "output": "conllu=v1"}, "output: 'conllu=v1' is not a format; did you mean 'conllu=v2'?; kno"),
+    ({"data": "a", "tokenizer": "magic"}, "tokenizer: 'magic' is no option; known: presegmented, ranges"),
+    ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
+    ({"data": "a", "tokeniser": ""}, "unknown parameter 'tokeniser'; did you mean 'tokenizer'?"),
+    ({"data": "a", "timeout": "5"}, "unknown parameter 'timeout'; known: data, model, tokenizer, input, tagger,"),
+    ({"data": "1\tden\t_", "parser": ""}, "data:1: 3 columns, 10 expected"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), MALFORMED)
 def test_malformed_requests_are_answered_in_one_line(toy_server, fields, message):
     for response in (toy_server.parse(fields), toy_server.get("/process", params=fields)):
         assert is_line(response, 400)

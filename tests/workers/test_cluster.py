@@ -135,13 +135,13 @@ def refusal(address: str, reason: str) -> str:
 TLS = "tls:// needs certificates, configured in Dask as distributed.comm.tls"
 
 
-@pytest.mark.parametrize(
-    ("address", "reason"),
-    [
-        ("tcp://127.0.0.1:1", "connection refused"),
-        pytest.param("tls://127.0.0.1:1", TLS, marks=pytest.mark.thorough),
-    ],
-)
+UNREACHABLE = [
+    ("tcp://127.0.0.1:1", "connection refused"),
+    pytest.param("tls://127.0.0.1:1", TLS, marks=pytest.mark.thorough),
+]
+
+
+@pytest.mark.parametrize(("address", "reason"), UNREACHABLE)
 def test_unreachable_scheduler(address, reason, here):
     """In a separate process, because Dask used to hang and to print messages at exit."""
     pytest.importorskip("distributed")

@@ -159,13 +159,13 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     assert (done.stdout, done.stderr) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "message", "everyone"),
-    [
-        (signal.SIGKILL, -9, b"", False),  # sent to everyone, it needs no help of ours
-        *(pytest.param(*end, everyone, marks=pytest.mark.thorough) for end in ENDS for everyone in (False, True)),
-    ],
-)
+ENDINGS = [
+    (signal.SIGKILL, -9, b"", False),  # sent to everyone, it needs no help of ours
+    *(pytest.param(*end, everyone, marks=pytest.mark.thorough) for end in ENDS for everyone in (False, True)),
+]
+
+
+@pytest.mark.parametrize(("number", "code", "message", "everyone"), ENDINGS)
 def test_processes_end_with_their_parent(toy_folder, tmp_path, number, code, message, everyone):
     """In a terminal, an interrupt reaches the workers too."""
     source = tmp_path / "long.conll"

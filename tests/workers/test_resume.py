@@ -59,11 +59,10 @@ def write_inputs() -> None:
 
 
 QUICK = ("text", "skip", "two processes", "compressed")
+ALL = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in VARIANTS]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in VARIANTS]
-)
+@pytest.mark.parametrize("name", ALL)
 def test_a_resumed_job_writes_what_a_calm_one_writes(here, monkeypatch, name, capsys):
     write_inputs()
     words, jobs = ["parse", "toy.nonproj", *VARIANTS[name]], ["--jobs", "2"] if name == "two processes" else []
@@ -159,17 +158,17 @@ def test_a_job_that_stopped_at_an_error_is_resumed_without_it(here, capsys):
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["toy.nonproj", "changing.conll"], "the input has changed since"),
-        (["other.nonproj", "in.conll"], "the model has changed since this job was started"),
-        (["toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
-        (["toy.nonproj", "in.conll", "--tag"], "--tag was missing when this job was started, and is now all"),
-        (["toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
-        (["toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
-    ],
-)
+CHANGES = [
+    (["toy.nonproj", "changing.conll"], "the input has changed since"),
+    (["other.nonproj", "in.conll"], "the model has changed since this job was started"),
+    (["toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
+    (["toy.nonproj", "in.conll", "--tag"], "--tag was missing when this job was started, and is now all"),
+    (["toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
+    (["toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), CHANGES)
 def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, words, message, capsys):
     assert interrupted(monkeypatch, 2, "parse", "toy.nonproj", "in.conll", "-o", "out", "--resume") == 2
     before = Path("out.partial").read_bytes()
@@ -192,16 +191,16 @@ def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["in.conll"], "--resume: needs a file to write: -o OUT"),
-        (["in.conll", "-o", "/dev/null"], "--resume: needs a file to write: -o OUT"),
-        (["-", "-o", "out"], "--resume: needs a file to parse: a pipe cannot be read again"),
-        (["in.conll", "-o", "in.conll"], "in.conll: output is the same file as the input"),
-        (["out.partial", "-o", "out"], "out.partial: --resume is the same file as the input"),
-    ],
-)
+NOT_RESUMED = [
+    (["in.conll"], "--resume: needs a file to write: -o OUT"),
+    (["in.conll", "-o", "/dev/null"], "--resume: needs a file to write: -o OUT"),
+    (["-", "-o", "out"], "--resume: needs a file to parse: a pipe cannot be read again"),
+    (["in.conll", "-o", "in.conll"], "in.conll: output is the same file as the input"),
+    (["out.partial", "-o", "out"], "out.partial: --resume is the same file as the input"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), NOT_RESUMED)
 def test_what_cannot_be_resumed_is_refused(here, capsys, words, message):
     Path("out.partial").write_text(treebank(2), encoding="utf-8")
     assert main(["parse", "toy.nonproj", *words, "--resume"]) == 2
@@ -254,10 +253,17 @@ def test_damage_is_noticed(written):
         assert records(path) == RECORDS[: sum(size <= place for size in sizes[1:])]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"x", b"\x7fELF\n", b"{}\n", b'{"format": "nonproj partial output 1"\n', b"[" * 100_000 + b"\n", b"1\tRegn\t_\n"],
-)
+OTHER_FILES = [
+    b"x",
+    b"\x7fELF\n",
+    b"{}\n",
+    b'{"format": "nonproj partial output 1"\n',
+    b"[" * 100_000 + b"\n",
+    b"1\tRegn\t_\n",
+]
+
+
+@pytest.mark.parametrize("data", OTHER_FILES)
 def test_another_file_is_refused_and_left(tmp_path, data):
     path = tmp_path / "out.partial"
     path.write_bytes(data)
