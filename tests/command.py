@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from runpy import run_module, run_path
 from typing import NoReturn
@@ -141,6 +142,17 @@ def _replace_streams(files: list) -> None:
             errors = "backslashreplace" if name == "stderr" else "strict"
             stream = open(number, "w" if number else "r", encoding="utf-8", errors=errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
+
+
+@contextlib.contextmanager
+def changed(path: Path, content: bytes) -> Iterator[None]:
+    """Give a file other contents until the context ends."""
+    before = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
 
 
 def enter(folder: Path, files: Path, monkeypatch) -> Path:

@@ -1,6 +1,5 @@
 """Compiled kernels on disk: shared by copies of the same source, compiled again when it changes, safe from others."""
 
-import contextlib
 import json
 import os
 import shutil
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numba
 import pytest
-from command import ROOT, call_kernel, run_python
+from command import ROOT, call_kernel, changed, run_python
 
 import nonproj
 from nonproj.kernels.cache import ENDING, KernelFiles, uninterrupted
@@ -85,13 +84,9 @@ def packages(tmp_path_factory) -> Path:
     return folder
 
 
-@contextlib.contextmanager
-def changed(path):
-    """A module with another constant."""
-    before = path.read_bytes()
-    path.write_bytes(before + b"\n\nLIMIT = 5\n")
-    yield
-    path.write_bytes(before)
+def with_limit(path: Path):
+    """Change a module's constant until a context ends."""
+    return changed(path, path.read_bytes() + b"\n\nLIMIT = 5\n")
 
 
 CHANGED = [
@@ -115,7 +110,7 @@ def test_kernels_of_another_package_depend_on_nonproj_and_not_the_reverse(name, 
         return source_digest(package), source_digest(package, ("other", packages / "other"))
 
     before = digests()
-    with changed(packages / name):
+    with with_limit(packages / name):
         after = digests()
     assert before[0] != before[1]
     assert (after[0] != before[0], after[1] != before[1]) == (parser, others)
@@ -147,9 +142,9 @@ def test_environments_with_the_same_source_share_kernels_which_are_compiled_agai
     before = files(tmp_path)
     assert call(str(packages)) == [9, True, ["other.deep"], 0, 0]
     assert files(tmp_path) == before
-    with changed(packages / "nonproj" / "trees" / "checks.py"):
+    with with_limit(packages / "nonproj" / "trees" / "checks.py"):
         assert call(str(packages)) == [9, True, ["other.deep"], 1, 1]
-    with changed(other / "sizes.py"):
+    with with_limit(other / "sizes.py"):
         assert call(one) == [10, True, ["other.deep"], 1, 0]
 
 

@@ -9,7 +9,7 @@ import sys
 
 import llvmlite.binding
 import pytest
-from command import CALL_OF_A_KERNEL, ROOT, call_kernel
+from command import CALL_OF_A_KERNEL, ROOT, call_kernel, changed
 
 from nonproj.kernels import shipped
 from nonproj.kernels.cache import ENDING
@@ -39,15 +39,6 @@ def site(tmp_path_factory):
     return folder / "site"
 
 
-@pytest.fixture
-def target(site):
-    """The description of the kernels, which a test may change."""
-    path = site / shipped.PACKAGE / shipped.DESCRIPTION
-    before = path.read_text(encoding="utf-8")
-    yield path
-    path.write_text(before, encoding="utf-8")
-
-
 def call(site, cache, **environment):
     """Whether a kernel was cached, its result, whether it was compiled; and its files in the user's cache."""
     path = os.pathsep.join((str(ROOT), str(site)))
@@ -73,27 +64,23 @@ OTHER_KERNELS = [
 
 
 @pytest.mark.parametrize("change", OTHER_KERNELS)
-def test_kernels_for_another_version_or_processor_are_ignored(change, target, site, tmp_path):
-    facts = json.loads(target.read_text(encoding="utf-8"))
-    target.write_text(json.dumps(facts | change), encoding="utf-8")
-    assert call(site, tmp_path) == COMPILED
+def test_kernels_for_another_version_or_processor_are_ignored(change, site, tmp_path):
+    path = site / shipped.PACKAGE / shipped.DESCRIPTION
+    with changed(path, json.dumps(json.loads(path.read_bytes()) | change).encode()):
+        assert call(site, tmp_path) == COMPILED
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("text", ["", "[]", "{}", "\udcff", '{"digest": 1, "target": null}'])
-def test_a_damaged_description_is_ignored(text, target, site, tmp_path):
-    target.write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert call(site, tmp_path) == COMPILED
+def test_a_damaged_description_is_ignored(text, site, tmp_path):
+    with changed(site / shipped.PACKAGE / shipped.DESCRIPTION, text.encode("utf-8", "surrogateescape")):
+        assert call(site, tmp_path) == COMPILED
 
 
 def test_a_damaged_kernel_is_compiled(site, tmp_path):
     (path,) = (site / shipped.PACKAGE).rglob(f"projective.*{ENDING}")
-    before = path.read_bytes()
-    path.write_bytes(before[: len(before) // 2])
-    try:
+    with changed(path, path.read_bytes()[:-1000]):
         assert call(site, tmp_path) == ("True True True", "", 1)
-    finally:
-        path.write_bytes(before)
 
 
 def test_the_features_are_those_of_the_baseline():

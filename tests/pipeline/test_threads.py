@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 import toy
 from classifiers import add_classifier
+from command import ROOT
 from instances import seeds
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import nonproj
 from nonproj.components.trainer import train
 from nonproj.evaluation.suitability import FitCheck
-from nonproj.io import conll
 from nonproj.kernels.threads import LoadedOnce, PerThread, one_thread
 from nonproj.options.config import Config
 from nonproj.text.corpus import SurfaceToken
@@ -139,23 +139,13 @@ def test_eight_threads_return_the_bytes_of_one(path, name):
 
 
 @pytest.mark.thorough
-def test_a_real_treebank(treebanks, tmp_path):
-    """Threads share a model of real text, whose tags have features."""
-    folder = treebanks.parent / "ud" / "Tamil-TTB"
-    if not folder.is_dir():
-        pytest.skip(f"no treebank in {folder}")
-    options = SMALL | {"parts": "sibling", "features.bits": 16, "tagger.folds": 2, "network.epochs": 1}
-    options |= {"tagger.restarts": 1, "confidence.share": 0.4, "decoding.threshold": 1e-3}
-    sentences = list(conll.read(folder / "ta_ttb-ud-train.conllu"))[:120]
-    train(sentences, Config().with_overrides(options)).save(tmp_path / "m")
-    chance = random.Random(0)
-    rows = [row for s in conll.read(folder / "ta_ttb-ud-test.conllu") for row in s.rows][:600]
-    forms = [row[1] if chance.random() < 0.7 else word(chance) for row in rows]
-    given = [" ".join(forms[first : first + 6]) for first in range(0, len(forms), 6)]
-    alone, shared = nonproj.load(tmp_path / "m"), nonproj.load(tmp_path / "m")
-    assert shared.parser.loaded.classifier is not None
-    found = by_threads(lambda text: written(shared(text)), given * 2)
-    assert found == [written(alone(text)) for text in given] * 2
+def test_a_model_of_real_text():
+    """Its tags have features; a third of the words is unknown."""
+    chance, make = random.Random(0), CALLS["documents"]
+    lines = (ROOT / "tests" / "prose" / "english.txt").read_text(encoding="utf-8").splitlines() * 10
+    given = [" ".join(form if chance.random() < 0.7 else word(chance) for form in line.split()) for line in lines]
+    assert nonproj.load("english").parser.loaded.classifier is not None
+    assert by_threads(make("english"), given) == list(map(make("english"), given))
 
 
 def multiwords() -> Multiwords:

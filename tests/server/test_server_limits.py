@@ -98,13 +98,9 @@ def test_crumbs_and_double_lengths_are_answered_and_closed(server):
     answer = talk(server.port, crumbs)
     assert answer.startswith(b"HTTP/1.1 400 ") or answer == b""  # the rest of the body may reset the connection first
     talk(server.port, crumbs.replace(b"/process", b"/nothing"))
-    # In one of these, no line ends after the chunk.
-    refused = [length % number + b"\r\ndata=" for number in (b"1" * 10_000, b"9" * 21)]
-    refused += [
-        chunked + body.replace(b"=\r\n", b"=XX"),
-        length % b"5" + chunked + body,
-    ]
-    for rest in refused:
+    unended = chunked + body.replace(b"=\r\n", b"=XX")  # no line ends after the chunk
+    lengths = [length % number + b"\r\ndata=" for number in (b"1" * 10_000, b"9" * 21)]
+    for rest in (*lengths, unended, length % b"5" + chunked + body):
         answer = talk(server.port, header + rest)
         assert answer.startswith(b"HTTP/1.1 400 ") and b"Traceback" not in answer
     assert answer.endswith(b"a request may not have both Content-Length and Transfer-Encoding\n")
