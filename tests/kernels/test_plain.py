@@ -69,10 +69,7 @@ def plain(tmp_path_factory) -> Path:
     return cache / folder
 
 
-REMOVED = [
-    ("numba.core.codegen:JITCodeLibrary",),
-    ("numba.core.compiler:CompileResult:_reduce", "lambda self: (1, 2)"),
-]
+REMOVED = [("numba.core.codegen:JITCodeLibrary",), ("numba.core.compiler:CompileResult:_reduce", "lambda self: (1, 2)")]
 REMOVED_TOO = """numba.core.compiler:CompileResult:_rebuild numba.core.compiler:CompilerBase
 numba.core.compiler_machinery:register_pass numba.core.registry:CPUDispatcher numba.core.runtime.nrt:rtsys
 numba.core.typed_passes:NativeLowering"""

@@ -141,7 +141,7 @@ def test_text_is_split_and_tagged_as_by_the_command_line(toy_server, toy_path, t
 
 MALFORMED = [
     ({}, "data: the parameter is missing"),
-    ({"data": "1\ta\n"}, "data:1: 2 columns, 10 expected"),
+    ({"data": "1\ta\n", "parser": ""}, "data:1: 2 columns, 10 expected"),
     ({"data": TEXT, "model": "latin"}, "model: 'latin' is unknown; known: toy-2"),
     ({"data": TEXT, "input": "matxin"}, "input: 'matxin' is not a format; known: conllu, conllu=v2, horizontal,"),
     ({"data": TEXT, "output": "matxin"}, "output: 'matxin' is not a format; known: conllu, conllu=v2"),
@@ -150,7 +150,6 @@ MALFORMED = [
     ({str(i): "x" for i in range(60)}, "more than 50 parameters"),
     ({"data": "a", "tokeniser": ""}, "unknown parameter 'tokeniser'; did you mean 'tokenizer'?"),
     ({"data": "a", "timeout": "5"}, "unknown parameter 'timeout'; known: data, model, tokenizer, input, tagger,"),
-    ({"data": "1\tden\t_", "parser": ""}, "data:1: 3 columns, 10 expected"),
 ]
 
 
@@ -194,7 +193,7 @@ def test_a_request_that_takes_too_long_is_given_up(strict):
         assert work_until_end([worker]) < 2
     assert is_line(future.result(), 504) and "more than 1.5 s" in future.result().text
     parse_once_free(strict)
-    assert said(strict, "replaced") and strict.metrics()['nonproj_workers_replaced_total{reason="time"}'] == 1
+    assert said(strict, "replaced") and strict.metrics()['nonproj_workers_replaced_total{reason="time"}'] >= 1
 
 
 # -- load --------------------------------------------------------------------------------------------------------------

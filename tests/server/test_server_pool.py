@@ -38,7 +38,7 @@ def test_waiting_kills_no_request_that_has_been_started():
     assert set(kinds) == {"CallResult", "BusyError"} and kinds["CallResult"] >= 3 and replaced == {}
 
 
-def test_calls_are_answered_in_the_order_they_come(tmp_path):
+def test_calls_are_answered_in_the_order_they_come():
     async def work(pool):
         order = []
 
