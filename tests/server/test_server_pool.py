@@ -29,11 +29,11 @@ def test_waiting_kills_no_request_that_has_been_started():
     """Three times as many calls as can be answered in time: each is answered, or refused without being started."""
 
     async def work(pool):
-        await pool.call(rest, 0.05)
-        calls = [pool.call(rest, 0.05, str(number)) for number in range(60)]
+        await pool.call(rest, 0.1)
+        calls = [pool.call(rest, 0.1, str(number)) for number in range(60)]
         return await asyncio.gather(*calls, return_exceptions=True), dict(pool.workers.replaced)
 
-    outcomes, replaced = with_pool(work, seconds=1.0)
+    outcomes, replaced = with_pool(work, seconds=2.0)
     kinds = Counter(type(outcome).__name__ for outcome in outcomes)
     assert set(kinds) == {"CallResult", "BusyError"} and kinds["CallResult"] >= 3 and replaced == {}
 
