@@ -10,7 +10,7 @@ import numba
 import pytest
 from command import ROOT, run
 
-from nonproj.kernels.folders import kept_in
+from nonproj.kernels.folders import PLAIN, source_digest
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 
@@ -47,12 +47,9 @@ json.dump([sums(np.arange(3.0), arcs)[0], kept_in().name, compiling.seconds > 0.
 """
 
 
-PLAIN = {"NONPROJ_PLAIN_KERNELS": "1"}
-
-
 def call(cache: Path, *words: str, **variables: str) -> tuple[list, list[str]]:
     """Run the program; return what it prints, and the lines on standard error."""
-    env = os.environ | {"NONPROJ_CACHE": str(cache), "PYTHONPATH": str(ROOT)} | variables
+    env = os.environ | {"NONPROJ_CACHE": str(cache), "PYTHONPATH": str(ROOT), PLAIN: ""} | variables
     script = cache.parent / "program.py"
     script.write_text(PROGRAM)
     done = subprocess.run([sys.executable, str(script), *words], env=env, capture_output=True, text=True, check=False)
@@ -64,7 +61,7 @@ def call(cache: Path, *words: str, **variables: str) -> tuple[list, list[str]]:
 def plain(tmp_path_factory) -> Path:
     """The folder of what numba has compiled in its usual way."""
     cache = tmp_path_factory.mktemp("plain") / "cache"
-    (total, folder, compiled), lines = call(cache, **PLAIN)
+    (total, folder, compiled), lines = call(cache, **{PLAIN: "1"})
     assert (total, compiled, lines) == (6.0, True, [])
     return cache / folder
 
@@ -86,22 +83,23 @@ def test_numba_compiles_what_cannot_be_linked(removed, plain, tmp_path):
     assert folder == plain.name
 
 
-def test_its_cache_is_in_the_same_trusted_folder_and_for_the_same_sources(plain):
+def test_its_cache_is_in_the_same_trusted_folder_and_for_the_same_sources(plain, monkeypatch):
+    monkeypatch.setenv(PLAIN, "")
+    assert source_digest() != plain.name  # linked code contains nothing that could be linked again
     cache, files = plain.parent, list(plain.rglob("*.nb[ic]"))
     assert plain.stat().st_mode & 0o777 == 0o700 and files == list(cache.rglob("*.nb[ic]"))
     assert not list(cache.parent.glob("__pycache__"))
-    assert call(cache, **PLAIN) == ([6.0, plain.name, False], [])
-    assert kept_in().name != plain.name  # linked code contains nothing that could be linked again
+    assert call(cache, **{PLAIN: "1"}) == ([6.0, plain.name, False], [])
     for path in files:
         path.write_bytes(b"damaged")
-    assert call(cache, **PLAIN)[0] == [6.0, plain.name, True]
+    assert call(cache, **{PLAIN: "1"})[0] == [6.0, plain.name, True]
     plain.chmod(0o755)
-    assert call(cache, **PLAIN)[0] == [6.0, plain.name, True]
+    assert call(cache, **{PLAIN: "1"})[0] == [6.0, plain.name, True]
 
 
 @pytest.mark.thorough
 def test_the_trees_are_the_same(monkeypatch, tmp_path):
-    monkeypatch.setenv(*PLAIN, "1")
+    monkeypatch.setenv(PLAIN, "1")
     monkeypatch.setenv("NONPROJ_CACHE", str(tmp_path))
     done = run("parse", str(GOLDEN / "model.nonproj"), str(GOLDEN / "input.conll"))
     assert (done.returncode, done.stdout.encode()) == (0, (GOLDEN / "pruned.conll").read_bytes())
