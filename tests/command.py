@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from runpy import run_module, run_path
 from typing import NoReturn
@@ -163,12 +163,12 @@ def enter(folder: Path, files: Path, monkeypatch) -> Path:
     return folder
 
 
-def wait_until(condition, process: subprocess.Popen) -> None:
-    """Wait until a running process has done something."""
+def wait_until(condition, process: subprocess.Popen | None = None, messages: Sequence[str] = ()) -> None:
+    """Wait until something has happened, or a running process has done something."""
     deadline = time.monotonic() + 150
     while not condition():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, messages
         time.sleep(0.02)
 
 

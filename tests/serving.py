@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from command import ROOT, running, start
+from command import ROOT, running, start, wait_until
 
 from nonproj.errors import FileError
 from nonproj.server.memory import limit_memory
@@ -47,7 +47,7 @@ class Server:
         self.messages: list[str] = []
         self.url = ""
         threading.Thread(target=self._read, daemon=True).start()
-        wait_until(lambda: self.url or self.process.poll() is not None, self)
+        wait_until(lambda: self.url or self.process.poll() is not None, messages=self.messages)
         assert self.url, self.messages
 
     def _read(self) -> None:
@@ -139,14 +139,6 @@ def put(source: Path, target: Path) -> None:
     os.replace(shutil.copy(source, target.with_suffix(".new")), target)
 
 
-def wait_until(condition, server=None) -> None:
-    """Wait for something that the server does."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, server and server.messages
-        time.sleep(0.02)
-
-
 async def until(condition) -> None:
     """Wait for a condition, while other coroutines work."""
     while not condition():
@@ -162,7 +154,7 @@ def reload(server, outcome: str = "serving the reloaded toy") -> None:
     """Have a server read its models again, and wait until it has said that it has, or something else."""
     before = said(server, outcome)
     server.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: said(server, outcome) > before, server)
+    wait_until(lambda: said(server, outcome) > before, messages=server.messages)
 
 
 class Stream:

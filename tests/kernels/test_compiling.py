@@ -1,13 +1,11 @@
 """Kernels compiled by the first parse, and its messages."""
 
 import gc
-import itertools
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -158,22 +156,14 @@ def test_python_says_that_it_compiles(tmp_path, monkeypatch):
 
 
 def test_a_terminal_counts_the_kernels(monkeypatch, capsys):
-    counts, counted = itertools.count(3), threading.Event()
+    looks = []
     watch = SimpleNamespace(seconds=0.0, told=False, silence=lambda: None)
     monkeypatch.setattr(loading, "compiling", watch)
-
-    def count() -> int:
-        """One more at each look."""
-        found = next(counts)
-        if found > 4:
-            counted.set()
-        return found
-
-    monkeypatch.setattr(loading, "count_cached", count)
+    monkeypatch.setattr(loading, "count_cached", lambda: looks.append("one more") or 2 + len(looks))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with loading.counting_kernels():
         watch.seconds = 2.0
-        assert counted.wait(60)
+        wait_until(lambda: len(looks) > 2)
     lines = capsys.readouterr().err.split("\r")
     assert lines[:2] == ["", f"{LINE}: 1 done"] and lines[-1] == f"{LINE}: {len(lines) - 1} done\n"
 

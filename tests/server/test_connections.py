@@ -10,7 +10,8 @@ import signal
 import socket
 
 import pytest
-from serving import GOLDEN, serving, wait_until, with_application
+from command import wait_until
+from serving import GOLDEN, serving, with_application
 
 from nonproj.cli.main import main
 from nonproj.server import accepting, connections

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from command import ROOT, heed, processor_seconds, start
-from serving import DATA, GOLDEN, Stream, nonsense, put, reload, said, serving, wait_until
+from command import ROOT, heed, processor_seconds, start, wait_until
+from serving import DATA, GOLDEN, Stream, nonsense, put, reload, said, serving
 
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
@@ -162,7 +162,7 @@ def test_a_reload_changes_the_answers_and_loses_none(path, other):
         while not said(server, "serving the reloaded toy"):
             state = server.get("/health")
             assert (state.status_code, state.json()["status"]) == (200, "ok")
-        wait_until(lambda: not server.workers & workers, server)
+        wait_until(lambda: not server.workers & workers, messages=server.messages)
         stream.wait_for(10)
         assert server.metrics()['nonproj_reloads_total{result="succeeded"}'] == 1
     old, new = stream.answers[0], stream.answers[-1]
@@ -200,7 +200,7 @@ def test_the_last_of_many_reloads_wins(path, other):
             put(other if number % 2 else GOLDEN, path)
             server.process.send_signal(signal.SIGHUP)
             time.sleep(0.01)
-        wait_until(lambda: "second" in stream.answers[-1], server)
+        wait_until(lambda: "second" in stream.answers[-1], messages=server.messages)
         assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
         stream.end()
         server.process.send_signal(signal.SIGHUP)
@@ -214,13 +214,13 @@ def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
         old = server.workers
         put(other, path)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: server.workers - old, server)
+        wait_until(lambda: server.workers - old, messages=server.messages)
         for pid in server.workers - old:
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: said(server, "reloading failed"), server)
+        wait_until(lambda: said(server, "reloading failed"), messages=server.messages)
         assert said(server, "still serving the models loaded before: a worker process died while loading the models")
         stream.wait_for(10)
-        wait_until(lambda: server.workers == old, server)
+        wait_until(lambda: server.workers == old, messages=server.messages)
     assert len(set(stream.answers)) == 1
 
 
@@ -243,13 +243,13 @@ def test_memory_does_not_grow_with_reloads(path):
 
         def taken() -> tuple[int, int]:
             reload(server)
-            wait_until(lambda: len(server.workers) == 1, server)
+            wait_until(lambda: len(server.workers) == 1, messages=server.messages)
             pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
             return len(os.listdir(f"/proc/{server.process.pid}/fd")), pages * os.sysconf("SC_PAGE_SIZE")
 
         first = [taken() for _ in range(3)][-1]
         last = [taken() for _ in range(8)][-1]
-        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first[0], server)
+        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first[0], messages=server.messages)
     assert last[1] < first[1] + 8 * GOLDEN.stat().st_size
 
 

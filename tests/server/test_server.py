@@ -12,8 +12,8 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from command import running, work_until_end
-from serving import DATA, FORM, nonsense, said, serving, talk, wait_until
+from command import running, wait_until, work_until_end
+from serving import DATA, FORM, nonsense, said, serving, talk
 from toy import treebank
 
 from nonproj.cli.main import main
@@ -261,9 +261,9 @@ def test_a_signal_ends_the_server_after_its_requests_and_those_of_open_connectio
         clients[0].request("GET", "/models")
         assert clients[0].getresponse().read()
         future = pool.submit(server.parse, fields)
-        wait_until(lambda: server.metrics()['nonproj_workers{state="busy"}'], server)
+        wait_until(lambda: server.metrics()['nonproj_workers{state="busy"}'], messages=server.messages)
         os.killpg(server.process.pid, number)  # as a terminal does
-        wait_until(lambda: said(server, "stopping after the requests") and refuses(server.port), server)
+        wait_until(lambda: said(server, "stopping after the requests") and refuses(server.port))
         for client in clients:
             client.request("POST", "/process", urllib.parse.urlencode(DATA), FORM)
         for client in clients:

@@ -10,7 +10,8 @@ import sys
 
 import h11
 import pytest
-from serving import DATA, GOLDEN, put, serving, talk, until, wait_until, with_application
+from command import wait_until
+from serving import DATA, GOLDEN, put, serving, talk, until, with_application
 
 from nonproj.cli.main import main
 from nonproj.errors import ConfigError
