@@ -261,8 +261,7 @@ def test_without_a_model_the_component_has_the_default_and_questions_another_lan
     nlp.to_disk(tmp_path)
     caplog.clear()
     assert spacy.load(tmp_path)("It rains.")[1].dep_ == "ROOT"
-    english = spacy.blank("en")
-    english.add_pipe("nonproj")
+    spacy.blank("en").add_pipe("nonproj")
     assert "language" not in caplog.text
 
 

@@ -1,9 +1,9 @@
 """Kernels that come compiled: used where they fit, ignored where anything differs."""
 
-import importlib
 import json
 import os
 import platform
+import runpy
 import subprocess
 import sys
 
@@ -27,13 +27,8 @@ pytestmark = [
 def site(tmp_path_factory):
     """A folder with the package of a single kernel, installed by pip."""
     folder = tmp_path_factory.mktemp("shipped")
-    sys.path.insert(0, str(ROOT / "packaging"))
-    try:
-        release = importlib.import_module("kernels")
-        wheel = release.make(folder, (sys.executable, "-c", CALL_OF_A_KERNEL))
-    finally:
-        sys.path.remove(str(ROOT / "packaging"))
-        sys.modules.pop("kernels", None)
+    release = runpy.run_path(str(ROOT / "packaging" / "kernels.py"))
+    wheel = release["make"](folder, (sys.executable, "-c", CALL_OF_A_KERNEL))
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", str(folder / "site")]
     subprocess.run([*pip, str(wheel)], check=True)
     return folder / "site"
