@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from runpy import run_module, run_path
 from typing import NoReturn
@@ -57,6 +58,21 @@ def run_python(program: str, *words: str, cwd: Path | None = None, **variables: 
     done = subprocess.run(command, check=False, **options)
     assert done.returncode == 0, done.stderr[-3000:]
     return done
+
+
+CALL_OF_A_KERNEL = """
+import numpy as np
+from nonproj.trees.projective import is_projective
+from nonproj.kernels.folders import is_cached
+from nonproj.kernels.kernel import compiling
+print(is_cached("projective.is_projective"), is_projective(np.array([-1, 0, 1], np.int32)), compiling.seconds > 0)
+"""
+
+
+def call_kernel(**variables: str) -> tuple[str, str]:
+    """Call a kernel in a new process: whether it was cached, its result, whether it was compiled; and messages."""
+    done = run_python(CALL_OF_A_KERNEL, **variables)
+    return done.stdout.strip(), done.stderr
 
 
 def run_copy(program: str, *words: str, **streams) -> subprocess.CompletedProcess:
@@ -128,6 +144,17 @@ def _replace_streams(files: list) -> None:
         setattr(sys, name, stream)
 
 
+@contextlib.contextmanager
+def changed(path: Path, content: bytes) -> Iterator[None]:
+    """Give a file other contents until the context ends."""
+    before = path.read_bytes()
+    path.write_bytes(content)
+    try:
+        yield
+    finally:
+        path.write_bytes(before)
+
+
 def enter(folder: Path, files: Path, monkeypatch) -> Path:
     """Change to a folder, with links to the files of another one; return it."""
     for path in files.iterdir():
@@ -136,12 +163,12 @@ def enter(folder: Path, files: Path, monkeypatch) -> Path:
     return folder
 
 
-def wait_until(condition, process: subprocess.Popen) -> None:
-    """Wait until a running process has done something."""
+def wait_until(condition, process: subprocess.Popen | None = None, messages: Sequence[str] = ()) -> None:
+    """Wait until something has happened, or a running process has done something."""
     deadline = time.monotonic() + 150
     while not condition():
-        assert process.poll() is None, process.stderr.read()
-        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None, process.stderr.read()
+        assert time.monotonic() < deadline, messages
         time.sleep(0.02)
 
 

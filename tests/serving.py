@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import importlib
 import os
 import random
@@ -18,7 +19,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from command import ROOT, running, start
+from command import ROOT, running, start, wait_until
 
 from nonproj.errors import FileError
 from nonproj.server.memory import limit_memory
@@ -46,11 +47,8 @@ class Server:
         self.messages: list[str] = []
         self.url = ""
         threading.Thread(target=self._read, daemon=True).start()
-        deadline = time.monotonic() + 120
-        while not self.url:
-            assert self.process.poll() is None, self.messages
-            assert time.monotonic() < deadline, self.messages
-            time.sleep(0.05)
+        wait_until(lambda: self.url or self.process.poll() is not None, messages=self.messages)
+        assert self.url, self.messages
 
     def _read(self) -> None:
         for line in self.process.stderr:
@@ -67,6 +65,21 @@ class Server:
     def workers(self) -> set[int]:
         """The numbers of the processes that it has started."""
         return {*running(self.process.pid)} - {self.process.pid}
+
+    def request(self, method: str, path: str, **options):
+        """The answer to a request."""
+        return importlib.import_module("httpx").request(method, f"{self.url}{path}", **(HTTP | options))
+
+    get, post = functools.partialmethod(request, "GET"), functools.partialmethod(request, "POST")
+
+    def parse(self, fields: dict = DATA, **options):
+        """The answer to a request to parse, with these fields as a form."""
+        return self.post("/process", data=fields, **options)
+
+    def metrics(self) -> dict[str, float]:
+        """The numbers that it counts."""
+        lines = self.get("/metrics").text.splitlines()
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line[0] != "#")}
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""
@@ -126,14 +139,6 @@ def put(source: Path, target: Path) -> None:
     os.replace(shutil.copy(source, target.with_suffix(".new")), target)
 
 
-def wait_until(condition, server=None) -> None:
-    """Wait for something that the server does."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, server and server.messages
-        time.sleep(0.02)
-
-
 async def until(condition) -> None:
     """Wait for a condition, while other coroutines work."""
     while not condition():
@@ -143,6 +148,13 @@ async def until(condition) -> None:
 def said(server, text: str) -> int:
     """Number of times that the server has said something."""
     return sum(text in message for message in list(server.messages))
+
+
+def reload(server, outcome: str = "serving the reloaded toy") -> None:
+    """Have a server read its models again, and wait until it has said that it has, or something else."""
+    before = said(server, outcome)
+    server.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: said(server, outcome) > before, messages=server.messages)
 
 
 class Stream:

@@ -79,10 +79,10 @@ def test_one_call_returns_everything_about_each_word(doc):
         assert sentence.gap == sentence.bound - sentence.score >= -1e-6
         assert sentence.certified == sentence.statistics["certified"]
         for number, word in enumerate(sentence, 1):
-            found = word.id, word.head, word.label, word.form
             label, form = sentence.labels[number - 1], TEXT[word.start : word.end]
-            assert found == (number, sentence.heads[number - 1], label, form)
-    assert doc[1] is doc.sentences[1]
+            assert (word.id, word.head, word.label, word.form) == (number, sentence.heads[number - 1], label, form)
+            assert (word.deprel, word.text) == (label, form)
+    assert list(doc.sents) == doc.sentences and doc[1] is doc.sentences[1]
     assert doc[0].upos == doc[0].xpos == ["DET", "NOUN", "VERB", "NOUN", "PART", "PUNCT"]
     assert doc[0].lemmas == ["den", "hund", "ser", "hus", "sovende", "."]
     assert doc[0].heads.tolist() == [2, 3, 0, 3, 2, 3]
@@ -178,19 +178,16 @@ def test_to_frame_has_a_row_for_each_word(doc, nlp):
 # -- text --------------------------------------------------------------------------------------------------------------
 
 
-def test_pipe_shares_texts_among_processes(nlp):
-    texts = [TEXT, "", "\n\n", "Hund ser kat.", ""] * 50
-    one, two = (list(nlp.pipe(zip(texts, itertools.count()), as_tuples=True, n_process=jobs)) for jobs in (1, 2))
-    assert [(doc.to_json(), number) for doc, number in two] == [(doc.to_json(), number) for doc, number in one]
-    assert [doc.to_conllu() for doc, _ in one] == 50 * [nlp(text).to_conllu() for text in texts[:5]]
+@pytest.mark.parametrize("options", [{"batch_size": 1}, {"batch_size": 2}, {}, {"n_process": 2}], ids=repr)
+def test_pipe_returns_documents_with_what_belongs_to_them(nlp, options):
+    texts = [TEXT, "", "\n\n", "Hund ser kat.", ""] * 20
+    given, expected = [(text, object()) for text in texts], [nlp(text).to_json() for text in texts[:5]] * 20
+    found = list(nlp.pipe(iter(given), as_tuples=True, **options))
+    assert [doc.to_json() for doc, _ in found] == [doc.to_json() for doc in nlp.pipe(texts, **options)] == expected
+    assert all(context is own for (_, context), (_, own) in zip(found, given, strict=True))
     for wrong in (0, -2):
         with pytest.raises(ValueError, match="n_process"):
             nlp.pipe(texts, n_process=wrong)
-
-
-def test_names_of_other_libraries(doc):
-    assert list(doc.sents) == doc.sentences
-    assert [(word.text, word.deprel) for word in doc.words] == [(word.form, word.label) for word in doc.words]
 
 
 def test_a_frame_without_pandas_is_one_line(doc, monkeypatch):
@@ -256,20 +253,20 @@ def test_parse_takes_words_rows_sentences_and_token_lists(nlp, tmp_path):
     assert [len(parsed) for parsed in nlp.parse_all(path)] == [len(sentence) for sentence in sentences(5)]
 
 
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        ("a string", "a string is not a list of words"),
-        ([], "a sentence without words"),
-        (["a", ""], "word 2 is ''"),
-        (["a\tb"], "cannot contain a tab"),
-        (["a\n"], "without line breaks"),
-        ([3], "word 1"),
-        ([["1"]], "word 1 has 1 columns"),
-        ([["den", "hund"], ["den", "kat"]], "word 1 begins with 'den', its number expected; is this a list of sentenc"),
-        (7, "a sentence is of type int; words, rows"),
-    ],
-)
+NO_SENTENCES = [
+    ("a string", "a string is not a list of words"),
+    ([], "a sentence without words"),
+    (["a", ""], "word 2 is ''"),
+    (["a\tb"], "cannot contain a tab"),
+    (["a\n"], "without line breaks"),
+    ([3], "word 1"),
+    ([["1"]], "word 1 has 1 columns"),
+    ([["den", "hund"], ["den", "kat"]], "word 1 begins with 'den', its number expected; is this a list of sentenc"),
+    (7, "a sentence is of type int; words, rows"),
+]
+
+
+@pytest.mark.parametrize(("tokens", "message"), NO_SENTENCES)
 def test_what_is_no_sentence_is_named(nlp, tokens, message):
     with pytest.raises((ValueError, TypeError), match=message):
         nlp.parse(tokens)

@@ -15,6 +15,7 @@ pytest.importorskip("tokenizers")
 
 from encoders import WORDS, random_scorer, write_folder  # noqa: E402
 from staged import scored, staged  # noqa: E402
+from toy import treebank  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.dual.check_proofs import check_line  # noqa: E402
@@ -51,6 +52,13 @@ def sentences_of(count: int, seed: int = 0):
     chance = random.Random(seed)
     known = [*WORDS, "unbelievable", "den", "hund", "."]
     return [from_words(chance.choices(known, k=chance.randint(1, 9))) for _ in range(count)]
+
+
+def write(count: int, seed: int, folder: Path) -> str:
+    """Write such sentences into a file in a folder, and return its path."""
+    given = sentences_of(count, seed)
+    conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in given), folder / "in.conll")
+    return str(folder / "in.conll")
 
 
 def trees(parses) -> list[tuple[list[int], list[str]]]:
@@ -91,16 +99,12 @@ def test_a_batch_changes_nothing(parser):
 
 
 def test_processes_and_full_and_several_trees(file, tmp_path):
-    source = tmp_path / "in.conll"
-    given = sentences_of(40, 1)
-    conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in given), source)
+    words = ["parse", str(file), write(40, 1, tmp_path), "-o"]
     for options in ([], ["--full"], ["--nbest", "3"]):
-        outputs = []
-        for jobs in ("1", "2"):
-            target = tmp_path / f"{jobs}.conll"
-            assert main(["parse", str(file), str(source), "-o", str(target), "--jobs", jobs, *options]) == 0
-            outputs.append(target.read_bytes())
-        assert outputs[0] == outputs[1]
+        targets = [tmp_path / "one.conll", tmp_path / "two.conll"]
+        for jobs, target in enumerate(targets, 1):
+            assert main([*words, str(target), "--jobs", str(jobs), *options]) == 0
+        assert targets[0].read_bytes() == targets[1].read_bytes()
 
 
 def test_certified_trees_are_proved(file):
@@ -119,10 +123,8 @@ def test_certified_trees_are_proved(file):
 
 
 def test_a_missing_package_is_named(file, tmp_path, monkeypatch, capsys):
-    source = tmp_path / "in.conll"
-    conll.write(((sentence, np.zeros(len(sentence), np.int32)) for sentence in sentences_of(1)), source)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    assert main(["parse", str(file), str(source)]) == 2
+    assert main(["parse", str(file), write(1, 0, tmp_path)]) == 2
     assert install_command("encoder") in capsys.readouterr().err
 
 
@@ -143,33 +145,25 @@ def test_an_encoder_for_other_labels_is_refused(file):
 @pytest.fixture
 def train_with(tmp_path, monkeypatch):
     """Trains by the command line with an encoder, and fails if anything is learnt before the encoder is looked at."""
-    from toy import treebank
-
-    def fit(*_):
-        raise AssertionError("a stage has begun")
-
-    source = tmp_path / "toy.conll"
+    source, torch = tmp_path / "toy.conll", ModuleType("torch")
     source.write_text(treebank(20), encoding="utf-8")
-    monkeypatch.setattr("nonproj.components.segmenter.SegmenterComponent.fit", fit)
+    torch.__spec__ = ModuleSpec("torch", None)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    fit = "nonproj.components.segmenter.SegmenterComponent.fit"
+    monkeypatch.setattr(fit, lambda *_: pytest.fail("a stage has begun"))
     return lambda encoder: main(["train", str(source), "-o", str(tmp_path / "model"), "--encoder", str(encoder)])
 
 
 @pytest.mark.parametrize("package", ["torch", "tokenizers", "onnxruntime", "safetensors"])
 def test_training_names_what_is_missing_before_it_begins(package, train_with, tmp_path, monkeypatch, capsys):
-    if package != "torch":
-        monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
-        sys.modules["torch"].__spec__ = ModuleSpec("torch", None)
     folder = write_folder(tmp_path / "encoder")
     monkeypatch.setitem(sys.modules, package, None)
     assert train_with(folder) == 2
     assert needs("fine-tuning needs", package, "train-encoder") in capsys.readouterr().err
 
 
-def test_training_refuses_what_is_no_encoder_before_it_begins(train_with, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "torch", ModuleType("torch"))
-    sys.modules["torch"].__spec__ = ModuleSpec("torch", None)
-    assert train_with(tmp_path / "none") == 2
-    assert "there is no folder" in capsys.readouterr().err
+def test_training_refuses_what_is_no_encoder_before_it_begins(train_with, tmp_path, capsys):
     (tmp_path / "empty").mkdir()
-    assert train_with(tmp_path / "empty") == 2
-    assert "config.json" in capsys.readouterr().err
+    for name, message in (("none", "there is no folder"), ("empty", "config.json")):
+        assert train_with(tmp_path / name) == 2
+        assert message in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """Words, sentences and documents as objects: arcs between words, sequences, JSON, CoNLL-U, streams of pairs."""
 
 import json
-from pathlib import Path
 
 import naive_trees
 import numpy as np
@@ -25,18 +24,6 @@ def parsed(*heads: int) -> ParsedSentence:
     return ParsedSentence(from_words(words), Parse(decoded, labels, full_arc_space(len(heads))))
 
 
-@pytest.fixture(scope="module")
-def path(model_of) -> Path:
-    """A model file of the toy language."""
-    return model_of("complete")
-
-
-@pytest.fixture(scope="module")
-def nlp(path):
-    """A parser of the toy language."""
-    return nonproj.load(path)
-
-
 # -- arcs between words ------------------------------------------------------------------------------------------------
 
 
@@ -49,13 +36,9 @@ def reaches(heads: list[int], word: int, ancestor: int) -> bool:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
 def test_parents_children_and_subtrees_in_all_trees(n):
-    for tree in naive_trees.all_trees(n):
-        heads = [int(head) for head in tree[1:]]
-        sentence = parsed(*heads)
-        for word in sentence:
-            head = heads[word.id - 1]
-            assert word.head == head
-            assert (word.parent.id if word.parent else 0) == head
+    for _, *heads in naive_trees.all_trees(n):
+        for word in parsed(*map(int, heads)):
+            assert word.head == (word.parent.id if word.parent else 0) == heads[word.id - 1]
             assert [child.id for child in word.children] == [m for m in range(1, n + 1) if heads[m - 1] == word.id]
             below = [m for m in range(1, n + 1) if reaches(heads, m, word.id)]
             assert [each.id for each in word.subtree] == below
@@ -64,17 +47,9 @@ def test_parents_children_and_subtrees_in_all_trees(n):
 
 def test_words_are_equal_by_what_they_are():
     one, same, other = parsed(2, 0), parsed(2, 0), parsed(0, 1)
-    assert one[0] == same[0] and one[0] is not same[0]
-    assert one[0] != other[0]
+    assert one[0] == same[0] != other[0] and one[0] is not same[0]
     assert len({one[0], same[0], other[0]}) == 2
     assert "sentence" not in repr(one[0])
-
-
-def test_a_word_as_a_dictionary_has_all_its_attributes_but_the_sentence():
-    word = parsed(2, 0)[0]
-    found = word.to_dict()
-    assert json.loads(json.dumps(found)) == found
-    assert found == {name: getattr(word, name) for name in word.__slots__ if name != "sentence"}
 
 
 # -- sequences ---------------------------------------------------------------------------------------------------------
@@ -88,13 +63,9 @@ def test_documents_and_sentences_are_sequences():
     assert [word.form for sentence in doc for word in sentence] == ["w1", "w2", "w1"]
     assert doc.words == [*one, *two]
     assert one[:1] == [one[0]] and one[-1].id == 2
-    with pytest.raises(IndexError):
-        doc[2]
-    with pytest.raises(IndexError):
-        one[2]
-
-
-def test_a_document_without_sentences():
+    for sequence in (doc, one):
+        with pytest.raises(IndexError):
+            sequence[2]
     doc = Document("")
     assert (len(doc), list(doc), doc.words, doc.certified, doc.gap) == (0, [], [], True, 0)
     assert (doc.to_conllu(), doc.to_json()) == ("", {"text": "", "sentences": []})
@@ -109,7 +80,9 @@ def test_json_has_words_trees_and_certificates():
     assert json.loads(json.dumps(found)) == found
     (sentence,) = found["sentences"]
     assert (found["text"], sentence["text"]) == ("w1 w2", "w1 w2")
-    assert sentence["words"] == [word.to_dict() for word in doc.words]
+    names = set(doc.words[0].__slots__) - {"sentence"}
+    assert sentence["words"] == [{name: getattr(word, name) for name in names} for word in doc.words]
+    assert [word.to_dict() for word in doc.words] == sentence["words"]
     assert (sentence["certified"], sentence["score"], sentence["bound"]) == (False, 2.0, 2.5)
     assert (doc.certified, doc.gap) == (False, 0.5)
 
@@ -117,31 +90,13 @@ def test_json_has_words_trees_and_certificates():
 # -- streams -----------------------------------------------------------------------------------------------------------
 
 
-def outlines(docs) -> list:
-    """The text and trees of documents."""
-    return [(doc.text, [sentence.heads.tolist() for sentence in doc]) for doc in docs]
-
-
-TEXTS = ["Den hund ser hus. Hus kender kat.", "", "Stor kat jager den mand.", "  \n", "Hus ser."]
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 64])
-def test_pairs_come_back_with_what_belongs_to_them(nlp, batch_size):
-    given = [(text, {"number": number}) for number, text in enumerate(TEXTS)]
-    found = list(nlp.pipe(iter(given), as_tuples=True, batch_size=batch_size))
-    assert [context for _, context in found] == [context for _, context in given]
-    assert all(context is own for (_, context), (_, own) in zip(found, given, strict=True))
-    assert outlines(doc for doc, _ in found) == outlines(nlp(text) for text in TEXTS)
-    assert outlines(nlp.pipe(TEXTS, batch_size=batch_size)) == outlines(doc for doc, _ in found)
-
-
-def test_words_are_counted_before_anything_is_done(nlp, monkeypatch):
+def test_words_are_counted_before_anything_is_done(model_of, monkeypatch):
     """A sentence that is too long costs nothing, and those around it are parsed."""
     tagged, apply = [], Analyzer.apply
     monkeypatch.setattr(
         Analyzer, "apply", lambda self, given, *more: tagged.extend(map(len, given)) or apply(self, given, *more)
     )
     sentences = [from_words(["hund"] * n) for n in (2, 100_000, 3)]
-    found = [parse for _, parse in nlp.parser.try_all(sentences)]
+    found = [parse for _, parse in nonproj.load(model_of("complete")).parser.try_all(sentences)]
     assert tagged == [2, 3] and isinstance(found[0], Parse) and isinstance(found[2], Parse)
     assert found[1].message == "a sentence of 100000 words; decoding.max_words is 5000: split it, or raise the limit"

@@ -3,6 +3,7 @@
 import heapq
 import random
 from collections import deque
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
@@ -10,14 +11,15 @@ import pytest
 from nonproj.server.admission import CAUTION, Admission, BusyError, Ticket
 
 
-class Outcome(NamedTuple):
+@dataclass
+class Outcome:
     """Results of simulated requests; ``busy`` is the time that workers spent on those answered."""
 
     latencies: list[float]
-    killed: int
-    refused_at_once: int
-    refused_later: int
-    busy: float
+    killed: int = 0
+    refused_at_once: int = 0
+    refused_later: int = 0
+    busy: float = 0.0
 
 
 class Load(NamedTuple):
@@ -32,23 +34,22 @@ class Load(NamedTuple):
     slower: float = 1.0
 
 
-def simulate(load: Load, seed: int, admission: Admission | None = None) -> Outcome:
+def simulate(load: Load, seed: int) -> Outcome:
     """Serve a load: ``noise`` is the spread of the time of equal requests, ``slower`` the slowdown at half-time."""
     rng, now = random.Random(seed), 0.0
-    admission = admission or Admission(waiting=10_000, limit=load.limit)
+    admission = Admission(waiting=10_000, limit=load.limit)
     admission.workers = load.workers
     queue, running = deque(), []
-    outcome = Outcome([], 0, 0, 0, 0.0)._asdict()
-    arrival = 0.0
+    outcome, arrival = Outcome([]), 0.0
     while arrival < load.seconds or running:
         if running and (arrival >= load.seconds or running[0][0] <= arrival):
             now, _, ticket, killed, seconds = heapq.heappop(running)
             admission.finish(ticket, now)
             if killed:
-                outcome["killed"] += 1
+                outcome.killed += 1
             else:
-                outcome["latencies"].append(now - ticket.arrived)
-                outcome["busy"] += seconds
+                outcome.latencies.append(now - ticket.arrived)
+                outcome.busy += seconds
         else:
             now = arrival
             arrival += rng.expovariate(load.rate * load.workers / load.mean)
@@ -56,10 +57,10 @@ def simulate(load: Load, seed: int, admission: Admission | None = None) -> Outco
                 queue.append(admission.admit("parse", rng.randrange(200, 3000), now))
             except BusyError as error:
                 assert 1 <= error.retry_after <= load.limit
-                outcome["refused_at_once"] += 1
+                outcome.refused_at_once += 1
         if len(running) < load.workers:
             gone = {ticket for ticket, _ in admission.late(now)}
-            outcome["refused_later"] += len(gone)
+            outcome.refused_later += len(gone)
             queue = deque(ticket for ticket in queue if ticket not in gone)
         while queue and len(running) < load.workers:
             ticket = queue.popleft()
@@ -68,12 +69,13 @@ def simulate(load: Load, seed: int, admission: Admission | None = None) -> Outco
             seconds = load.mean * ticket.work / 1800 * spread * (load.slower if now > load.seconds / 2 else 1.0)
             own = min(seconds, load.limit)
             heapq.heappush(running, (now + own, id(ticket), ticket, seconds > load.limit, seconds))
-    return Outcome(**outcome)
+    return outcome
 
 
-@pytest.mark.parametrize(
-    "load", [Load(), Load(workers=1, noise=0.8), Load(limit=5.0), Load(rate=20.0, seconds=100.0), Load(slower=4.0)]
-)
+LOADS = [Load(), Load(workers=1, noise=0.8), Load(limit=5.0), Load(rate=20.0, seconds=100.0), Load(slower=4.0)]
+
+
+@pytest.mark.parametrize("load", LOADS)
 def test_overload_costs_no_capacity_and_no_started_request(load):
     """Goodput is at least 90 % of capacity, and 99 % of the answers come within the limit."""
     outcome = simulate(load, seed=1)

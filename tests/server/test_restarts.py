@@ -2,8 +2,6 @@
 
 import contextlib
 import fcntl
-import functools
-import http.client
 import os
 import signal
 import socket
@@ -12,19 +10,18 @@ import sys
 import termios
 import threading
 import time
-import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from command import ROOT, heed, processor_seconds, start
-from serving import DATA, FORM, GOLDEN, HTTP, Stream, nonsense, put, said, serving, wait_until
+from command import ROOT, heed, processor_seconds, start, wait_until
+from serving import DATA, GOLDEN, Stream, nonsense, put, reload, said, serving
 
+from nonproj.cli.main import main
 from nonproj.errors import ConfigError
+from nonproj.server import systemd
 from nonproj.server.systemd import FIRST_DESCRIPTOR, notify, passed_sockets
-
-get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
 
 PASSING = 'export LISTEN_PID=$$ LISTEN_FDS="$1"; shift; exec "$@"'
 
@@ -71,7 +68,7 @@ def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
                 put(model, path)
                 with started(path, [listener]) as process:
                     assert wait_for_line(process, "serving") == f"serving toy at {url}/\n"
-                    stream.wait_for(20)
+                    stream.wait_for(10)
                     process.terminate()
                     assert process.wait(60) == 0
             with started(path, [listener]):
@@ -80,49 +77,28 @@ def test_a_restart_with_a_passed_socket_loses_no_request(path, other):
     assert len(set(stream.answers)) == 2 and all(answer.startswith("{") for answer in stream.answers)
 
 
-@pytest.mark.parametrize("is_new", [pytest.param(False, marks=pytest.mark.thorough), True])
-def test_a_stopping_server_answers_on_open_connections(path, is_new):
-    """On one that was used before, and on one that has not been; the response says that it is the last one."""
-    with serving(path) as server, contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port)) as client:
-        client.connect()
-        if not is_new:
-            client.request("GET", "/models")
-            assert client.getresponse().read()
-        server.process.terminate()
-        wait_until(lambda: said(server, "stopping after the requests"), server)
-        wait_until(lambda: refuses(server.port))
-        client.request("POST", "/process", urllib.parse.urlencode(DATA), FORM)
-        response = client.getresponse()
-        assert (response.status, response.headers["connection"]) == (200, "close")
-        assert "den" in response.read().decode()
-        assert server.process.wait(60) == 0
+PASSED = [
+    ("LISTEN_PID", "x", "'x' is not a process ID"),
+    ("LISTEN_FDS", "two", "'two' is not a number of sockets"),
+    ("LISTEN_FDS", "-1", "'-1' is not a number of sockets"),
+    ("LISTEN_FDS", "1", "descriptor {} is not a listening socket; the socket unit needs Accept=no"),
+]
 
 
-def refuses(port: int) -> bool:
-    """Whether a server refuses connections."""
-    try:
-        get(f"http://127.0.0.1:{port}/models")
-    except httpx.ConnectError:
-        return True
-    return False
-
-
-def test_what_cannot_be_served_is_refused_in_one_line(path):
-    with socket.socket() as unconnected, started(path, [unconnected]) as process:
-        message = "nonproj: LISTEN_FDS: descriptor 3 is not a listening socket; the socket unit needs Accept=no\n"
-        assert process.stderr.read() == message
-        assert process.wait(60) == 2
+@pytest.mark.parametrize(("variable", "value", "message"), PASSED)
+def test_what_cannot_be_served_is_refused_in_one_line(variable, value, message, path, monkeypatch, capsys):
+    with socket.socket() as unconnected:
+        monkeypatch.setattr(systemd, "FIRST_DESCRIPTOR", unconnected.fileno())
+        for name, given in {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", variable: value}.items():
+            monkeypatch.setenv(name, given)
+        assert main(["serve", str(path), "--port", "1"]) == 2
+        assert capsys.readouterr().err == f"nonproj: {variable}: {message.format(unconnected.fileno())}\n"
 
 
 def test_variables_for_another_process_are_ignored():
     environment = {"LISTEN_PID": str(os.getpid() + 1), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "a", "HOME": "b"}
     assert passed_sockets(environment) == []
     assert environment == {"HOME": "b"}
-    with pytest.raises(ConfigError, match="^LISTEN_PID: 'x' is not a process ID$"):
-        passed_sockets({"LISTEN_PID": "x", "LISTEN_FDS": "1"})
-    for count in ("two", "-1"):
-        with pytest.raises(ConfigError, match=f"^LISTEN_FDS: '{count}' is not a number of sockets$"):
-            passed_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": count})
     with pytest.raises(ConfigError, match=r"^LISTEN_FDS: descriptor \d+ is not a (stream )?socket"):
         passed_sockets({"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "99999"})
 
@@ -148,7 +124,7 @@ def test_a_service_manager_passes_several_sockets_and_is_told_what_the_server_do
             with httpx.Client(transport=httpx.HTTPTransport(uds=str(tmp_path / "socket")), timeout=60) as client:
                 answer = client.post("http://localhost/process", data=DATA)
                 refused = client.post("http://example.org/process", data=DATA)
-            assert (answer.status_code, answer.text) == (200, post(f"{url}/process", data=DATA).text)
+            assert (answer.status_code, answer.text) == (200, httpx.post(f"{url}/process", data=DATA, timeout=60).text)
             assert refused.status_code == 421
             process.send_signal(signal.SIGHUP)
             fields = dict(line.split("=", 1) for line in manager.recv(1000).decode().splitlines())
@@ -172,34 +148,27 @@ def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):
     assert "cannot notify the service manager" in caplog.text
 
 
-def answer_of(model: Path) -> str:
-    """The answer of a server that has just been started with a model."""
-    with serving(model) as server:
-        return post(f"{server.url}/process", data=DATA).text
-
-
 # -- reloading ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_reload_changes_the_answers_and_loses_none(path, other):
     with serving(path, "--jobs", "2") as server, Stream(server.url) as stream:
-        stream.wait_for(20)
+        stream.wait_for(10)
         workers = server.workers
         put(other, path)
-        stream.wait_for(20)
+        stream.wait_for(10)
         before = len(stream.answers)
         server.process.send_signal(signal.SIGHUP)
         while not said(server, "serving the reloaded toy"):
-            state = get(f"{server.url}/health")
+            state = server.get("/health")
             assert (state.status_code, state.json()["status"]) == (200, "ok")
-        wait_until(lambda: not server.workers & workers, server)
-        stream.wait_for(20)
-        metrics = get(f"{server.url}/metrics").text
+        wait_until(lambda: not server.workers & workers, messages=server.messages)
+        stream.wait_for(10)
+        assert server.metrics()['nonproj_reloads_total{result="succeeded"}'] == 1
     old, new = stream.answers[0], stream.answers[-1]
     assert old.startswith("{") and new.startswith("{") and "second" in new and "second" not in old
     assert set(stream.answers) == {old, new}
     assert set(stream.answers[:before]) == {old}, "the file alone changes nothing"
-    assert 'nonproj_reloads_total{result="succeeded"} 1.0' in metrics
 
 
 @pytest.mark.thorough
@@ -209,18 +178,15 @@ def test_a_broken_model_leaves_the_old_one_serving(path, other):
             path.unlink(missing_ok=True)
             if broken is not None:
                 path.write_bytes(broken)
-            failed = said(server, "reloading failed")
-            server.process.send_signal(signal.SIGHUP)
-            wait_until(lambda failed=failed: said(server, "reloading failed") > failed, server)
-            assert get(f"{server.url}/health").status_code == 200
+            reload(server, "reloading failed")
+            assert server.get("/health").status_code == 200
             stream.wait_for(4)
         assert len(set(stream.answers)) == 1
         lines = [message for message in server.messages if "reloading failed" in message]
         assert all(f"still serving the models loaded before: {path}: " in line for line in lines)
         assert not said(server, "Traceback")
         put(other, path)
-        server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: said(server, "serving the reloaded toy"), server)
+        reload(server)
         stream.wait_for(10)
     assert len(set(stream.answers)) == 2
 
@@ -234,8 +200,7 @@ def test_the_last_of_many_reloads_wins(path, other):
             put(other if number % 2 else GOLDEN, path)
             server.process.send_signal(signal.SIGHUP)
             time.sleep(0.01)
-        wanted = answer_of(other).replace('"other"', '"toy"')
-        wait_until(lambda: stream.answers[-1] == wanted, server)
+        wait_until(lambda: "second" in stream.answers[-1], messages=server.messages)
         assert said(server, "reloading toy") <= 3, "what is wanted during a reload is one reload"
         stream.end()
         server.process.send_signal(signal.SIGHUP)
@@ -249,13 +214,13 @@ def test_a_new_worker_that_dies_leaves_the_old_ones(path, other):
         old = server.workers
         put(other, path)
         server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: server.workers - old, server)
+        wait_until(lambda: server.workers - old, messages=server.messages)
         for pid in server.workers - old:
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: said(server, "reloading failed"), server)
+        wait_until(lambda: said(server, "reloading failed"), messages=server.messages)
         assert said(server, "still serving the models loaded before: a worker process died while loading the models")
         stream.wait_for(10)
-        wait_until(lambda: server.workers == old, server)
+        wait_until(lambda: server.workers == old, messages=server.messages)
     assert len(set(stream.answers)) == 1
 
 
@@ -276,17 +241,15 @@ def test_memory_does_not_grow_with_reloads(path):
     """Neither processes nor open files, nor copies of models remain."""
     with serving(path) as server:
 
-        def reload() -> tuple[int, int]:
-            count = said(server, "serving the reloaded toy")
-            server.process.send_signal(signal.SIGHUP)
-            wait_until(lambda: said(server, "serving the reloaded toy") > count, server)
-            wait_until(lambda: len(server.workers) == 1, server)
+        def taken() -> tuple[int, int]:
+            reload(server)
+            wait_until(lambda: len(server.workers) == 1, messages=server.messages)
             pages = int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1])
             return len(os.listdir(f"/proc/{server.process.pid}/fd")), pages * os.sysconf("SC_PAGE_SIZE")
 
-        first = [reload() for _ in range(3)][-1]
-        last = [reload() for _ in range(8)][-1]
-        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first[0], server)
+        first = [taken() for _ in range(3)][-1]
+        last = [taken() for _ in range(8)][-1]
+        wait_until(lambda: len(os.listdir(f"/proc/{server.process.pid}/fd")) <= first[0], messages=server.messages)
     assert last[1] < first[1] + 8 * GOLDEN.stat().st_size
 
 
@@ -312,13 +275,12 @@ def test_a_long_request_is_finished_by_the_old_model(path, other):
     long = DATA | {"data": "\n".join(nonsense(400, seed) for seed in range(12))}
     with serving(path, "--timeout", "120") as server:
         found = []
-        thread = threading.Thread(target=lambda: found.append(post(f"{server.url}/process", data=long, timeout=200)))
+        thread = threading.Thread(target=lambda: found.append(server.parse(long, timeout=200)))
         thread.start()
-        wait_until(lambda: 'nonproj_workers{state="busy"} 1' in get(f"{server.url}/metrics").text)
+        wait_until(lambda: server.metrics()['nonproj_workers{state="busy"}'])
         put(other, path)
-        server.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: said(server, "serving the reloaded toy"), server)
+        reload(server)
         thread.join()
         assert found[0].status_code == 200
         assert "second" not in found[0].text
-        assert "second" in post(f"{server.url}/process", data=DATA).text
+        assert "second" in server.parse().text

@@ -1,17 +1,14 @@
 """Requests of other programs: UDPipe's clients, proxies, half-closed connections, requests beyond a worker's memory."""
 
 import asyncio
-import functools
 import re
-import shutil
 import sys
 from urllib.parse import quote
 
-import httpx
 import pytest
 from command import run
 from instances import seeds
-from serving import DATA, FORM, GOLDEN, HTTP, nonsense, serving, talk, with_application
+from serving import DATA, FORM, GOLDEN, nonsense, serving, talk, with_application
 
 from nonproj.model.model import Model
 from nonproj.pipeline.parser import Parser
@@ -19,24 +16,12 @@ from nonproj.server import connections, processing
 from nonproj.server.parameters import model_name
 from nonproj.server.processing import RequestError
 
-get, post = functools.partial(httpx.get, **HTTP), functools.partial(httpx.post, **HTTP)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """A server of a very small model, under a name like that of a released one."""
-    path = tmp_path_factory.mktemp("served") / "english-ewt-arc.nonproj"
-    shutil.copy(GOLDEN, path)
-    with serving(path) as server:
-        yield server
-
-
 # -- clients of UDPipe -------------------------------------------------------------------------------------------------
 
 
 def test_a_model_is_selected_by_the_beginning_of_its_name(server):
     for name in ("english", "english-ewt", "english-ewt-arc", "en", "eng", "", "english-gum-ud-2.12-230717"):
-        answer = post(f"{server.url}/process", data=DATA | {"model": name})
+        answer = server.parse(DATA | {"model": name})
         assert (answer.status_code, answer.json()["model"]) == (200, "english-ewt-arc")
 
 
@@ -53,10 +38,9 @@ def test_of_several_models_whole_words_come_first():
             model_name(unknown, names)
 
 
-def test_outputs_and_normalized_spaces_of_udpipe(server):
+def test_outputs_versions_and_normalized_spaces_of_udpipe(server):
     def result(**more):
-        data = {"data": "den  hund ser\n\nkat.\n", "tokenizer": "", **more}
-        return post(f"{server.url}/process", data=data).json()["result"]
+        return server.parse({"data": "den  hund ser\n\nkat.\n", "tokenizer": "", **more}).json()["result"]
 
     assert result(output="vertical") == "den\nhund\nser\n\nkat\n.\n\n"
     assert result(output="horizontal", parser="") == "den hund ser\nkat .\n"
@@ -64,13 +48,8 @@ def test_outputs_and_normalized_spaces_of_udpipe(server):
     plain, normalized = result(parser=""), result(tokenizer="normalized_spaces", parser="")
     assert "SpacesAfter=" in plain and "SpaceAfter=No" in normalized
     assert normalized == re.sub(r"SpacesAfter=\S+", "_", plain)
-
-
-def test_versions_of_conllu(server):
-    url = f"{server.url}/process"
-    parsed = post(url, data=DATA).json()["result"]
-    assert post(url, data=DATA | {"output": "conllu=v2"}).json()["result"] == parsed
-    assert post(url, data={"data": parsed, "input": "conllu=v2", "parser": ""}).json()["result"] == parsed
+    assert result(parser="", output="conllu=v2") == plain
+    assert result(data=plain, input="conllu=v2", tokenizer="none", parser="") == plain
 
 
 # -- repeated parameters -----------------------------------------------------------------------------------------------
@@ -78,13 +57,12 @@ def test_versions_of_conllu(server):
 
 @pytest.mark.parametrize("name", ["data", "output", "nonsense"])
 def test_a_repeated_parameter_is_refused(server, name):
-    url, twice = f"{server.url}/process", [("input", "horizontal"), (name, "conllu"), (name, "vertical")]
-    body = "&".join(f"{key}={value}" for key, value in twice)
+    twice = [("input", "horizontal"), (name, "conllu"), (name, "vertical")]
     for answer in (
-        get(url, params=twice),
-        post(url, content=body, headers=FORM),
-        post(url, files=[(key, (None, value)) for key, value in twice]),
-        post(f"{url}?{name}=conllu", data={name: "vertical"}),
+        server.get("/process", params=twice),
+        server.post("/process", content="&".join(map("=".join, twice)), headers=FORM),
+        server.post("/process", files=[(key, (None, value)) for key, value in twice]),
+        server.post(f"/process?{name}=conllu", data={name: "vertical"}),
     ):
         assert (answer.status_code, answer.text) == (400, f"{name}: the parameter is given more than once\n")
 
@@ -92,19 +70,19 @@ def test_a_repeated_parameter_is_refused(server, name):
 # -- connections -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("target", "host", "status"),
-    [
-        ("http://localhost:1/models", "localhost", 200),
-        ("HTTP://127.0.0.1/models?a=b", "ignored.example.com", 200),
-        ("http://localhost?data=", "localhost", 200),
-        ("http://localhost/process?data=&parser=", "localhost", 200),
-        ("http://evil.example.com/models", "localhost", 421),
-        ("http:///models", "localhost", 421),
-        ("ftp://localhost/models", "localhost", 404),
-        ("//localhost/models", "localhost", 404),
-    ],
-)
+TARGETS = [
+    ("http://localhost:1/models", "localhost", 200),
+    ("HTTP://127.0.0.1/models?a=b", "ignored.example.com", 200),
+    ("http://localhost?data=", "localhost", 200),
+    ("http://localhost/process?data=&parser=", "localhost", 200),
+    ("http://evil.example.com/models", "localhost", 421),
+    ("http:///models", "localhost", 421),
+    ("ftp://localhost/models", "localhost", 404),
+    ("//localhost/models", "localhost", 404),
+]
+
+
+@pytest.mark.parametrize(("target", "host", "status"), TARGETS)
 def test_targets_in_absolute_form(server, target, host, status):
     request = f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
     assert talk(server.port, request.encode()).startswith(f"HTTP/1.1 {status} ".encode())
@@ -180,10 +158,10 @@ def test_a_sentence_beyond_the_memory_of_a_worker_is_too_large():
     taken = int(re.search(r"takes (\d+)", least)[1])
     limits = ["--max-worker-memory", str(taken + 30), "--max-words", "5000", "--timeout", "300"]
     with serving(GOLDEN, *limits) as server:
-        answer = post(f"{server.url}/process", data=DATA | {"data": nonsense(5000)}, timeout=300)
+        answer = server.parse(DATA | {"data": nonsense(5000)}, timeout=300)
         assert answer.status_code == 413
         assert answer.text == "the request exceeds the memory limit of a worker; split it\n"
-        assert post(f"{server.url}/process", data=DATA, timeout=300).status_code == 200
+        assert server.parse(DATA, timeout=300).status_code == 200
         assert not any("Traceback" in message for message in server.messages)
 
 

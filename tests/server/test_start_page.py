@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from serving import serving
+from browsing import prefer
 from toy import sentences
 
 from nonproj.trees.crossing import nonprojective
@@ -15,17 +15,10 @@ from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.ui import Select, WebDriverWait  # noqa: E402
 
 
-@pytest.fixture(scope="module")
-def server(model_of):
-    """A server of the toy language."""
-    with serving(model_of("complete")) as server:
-        yield server
-
-
 @pytest.fixture
-def browser(browser, server):
+def browser(browser, toy_server):
     """The browser, on the start page."""
-    browser.get(f"{server.url}/")
+    browser.get(f"{toy_server.url}/")
     WebDriverWait(browser, 20).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
     yield browser
     assert browser.get_log("browser") == []  # neither errors nor breaches of the content security policy
@@ -51,8 +44,7 @@ def texts(figure, selector: str) -> list[str]:
 
 @pytest.mark.parametrize(("scheme", "color"), [("light", "rgb(247, 248, 250)"), ("dark", "rgb(20, 23, 28)")])
 def test_one_types_a_sentence_and_sees_its_tree(scheme, color, browser):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    prefer(browser, scheme)
     assert browser.switch_to.active_element.get_attribute("id") == "data"
     browser.switch_to.active_element.send_keys("Den hund ser hus.", Keys.ENTER)
     [figure] = trees(browser, 1)
@@ -97,10 +89,12 @@ def test_errors_and_markup_are_shown_as_text(browser):
     WebDriverWait(browser, 20).until(lambda _: error.is_displayed())
     assert error.text.startswith("data:1: 1 column, 10 expected")
     assert browser.get_log("browser")[0]["message"].endswith("(Bad Request)")  # which the browser notes itself
-    parse(browser, "<img src=x onerror=alert(1)> &amp; .")
-    [figure] = trees(browser, 1)
-    assert texts(figure, ".form") == ["<img", "src=x", "onerror=alert(1)>", "&amp;", "."]
+    parse(browser, "<img src=x onerror=alert(1)> &amp; .\nden \u202ednuh ser\u2066")
+    markup, directions = trees(browser, 2)
+    assert texts(markup, ".form") == ["<img", "src=x", "onerror=alert(1)>", "&amp;", "."]
     assert not error.is_displayed()
+    assert texts(directions, ".form") == ["den", "\\u202ednuh", "ser\\u2066"]  # changes of direction are escaped
+    assert "\u202e" not in directions.get_attribute("innerHTML")
 
 
 def test_wide_trees_fit_into_the_window(browser):
@@ -115,10 +109,3 @@ def test_wide_trees_fit_into_the_window(browser):
     parse(browser, "den hund ser hus")
     WebDriverWait(browser, 20).until(lambda page: len(page.find_elements(By.CSS_SELECTOR, "figure .form")) == 4)
     assert not browser.find_element(By.CSS_SELECTOR, "figure button.wide").is_displayed()
-
-
-def test_changes_of_direction_are_escaped(browser):
-    parse(browser, "den \u202ednuh ser\u2066")
-    [figure] = trees(browser, 1)
-    assert texts(figure, ".form") == ["den", "\\u202ednuh", "ser\\u2066"]
-    assert "\u202e" not in figure.get_attribute("innerHTML")

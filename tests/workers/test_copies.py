@@ -3,13 +3,12 @@
 import logging
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 
 import pytest
-from command import work_until_end
+from command import run_python, work_until_end
 
 from nonproj.errors import ClusterError, ConfigError
 from nonproj.workers import copies
@@ -24,26 +23,14 @@ def forking(monkeypatch):
     monkeypatch.setattr(copies, "can_fork", lambda: True)
 
 
-def gone(pid):
-    """Whether a process has ended."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
-
-
-def test_a_call_runs_beside_this_process():
-    started = time.monotonic()
-    with Copy(lambda: (time.sleep(0.2), os.getpid())[1]) as copy:
+def test_a_call_runs_beside_this_process_and_its_result_waits():
+    started, found = time.monotonic(), []
+    with Copy(lambda: (time.sleep(0.2), found.append(1), os.getpid(), b"1" * (1 << 24))[2:]) as copy:
         assert time.monotonic() - started < 0.2
-        assert copy.result() != os.getpid()
-
-
-def test_what_a_call_changes_is_lost():
-    found = []
-    assert run_apart(lambda: found.append(1) or len(found)) == 1
-    assert found == []
+        time.sleep(0.3)
+        pid, large = copy.result()
+    assert pid != os.getpid() and len(large) == 1 << 24
+    assert found == []  # what a call changes is lost
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 20])
@@ -54,23 +41,18 @@ def test_calls_are_spread_over_processes(count):
 
 
 def test_errors_are_those_of_the_call():
-    with Copy(lambda: 1 // 0) as copy, pytest.raises(ZeroDivisionError):
-        copy.result()
-
-    def refuse():
-        raise ConfigError("parts", "unknown")
-
-    with pytest.raises(ConfigError, match="parts"):
-        spread([lambda: 1, refuse], 2)
-
     class Local(Exception):
         """Cannot be pickled."""
 
-    def fail():
-        raise Local("why")
+    def fail(error):
+        raise error
 
+    with Copy(lambda: 1 // 0) as copy, pytest.raises(ZeroDivisionError):
+        copy.result()
+    with pytest.raises(ConfigError, match="parts"):
+        spread([lambda: 1, lambda: fail(ConfigError("parts", "unknown"))], 2)
     with pytest.raises(ClusterError, match="Local: why"):
-        run_apart(fail)
+        run_apart(lambda: fail(Local("why")))
 
 
 def test_messages_are_logged_and_standard_error_is_lost(caplog, capfd):
@@ -86,12 +68,6 @@ def test_messages_are_logged_and_standard_error_is_lost(caplog, capfd):
     assert [record.getMessage() for record in caplog.records] == ["meanwhile", "3 of four"]
     assert caplog.records[1].component == "tagger"
     assert "a bar" not in capfd.readouterr().err
-
-
-def test_a_large_result_waits_until_it_is_asked_for():
-    with Copy(lambda: b"1" * (1 << 24)) as copy:
-        time.sleep(0.2)
-        assert len(copy.result()) == 1 << 24
 
 
 def test_the_call_of_a_copy_that_dies_is_made_here(caplog):
@@ -123,7 +99,7 @@ def test_copies_end_with_their_context(monkeypatch):
         raise KeyError
     with pytest.raises(ZeroDivisionError):
         spread([lambda: 1 // 0, lambda: time.sleep(100)], 2)
-    assert len(forked) == 2 and all(gone(process.pid) for process in forked)
+    assert len(forked) == 2 and not any(os.path.exists(f"/proc/{process.pid}") for process in forked)
 
 
 def test_a_copy_ends_with_this_process():
@@ -133,5 +109,4 @@ from nonproj.workers.copies import Copy
 print(Copy(lambda: time.sleep(100))._process.pid, flush=True)
 os._exit(0)
 """
-    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True)
-    assert work_until_end([int(done.stdout)]) < 2
+    assert work_until_end([int(run_python(code).stdout)]) < 2

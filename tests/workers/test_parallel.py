@@ -65,13 +65,18 @@ def test_an_error_of_the_tasks_follows_the_results_before_it(count):
     assert seen == list(range(count))
 
 
-def test_processes_run_in_parallel_and_return_errors(tmp_path):
+@pytest.fixture(scope="module")
+def workers():
+    """Two processes."""
     with processes.Processes(2) as workers:
-        pids = set(pool.in_order(workers, _meet, [(str(tmp_path),)] * 12))
-        with pytest.raises(ZeroDivisionError):
-            list(pool.in_order(workers, divmod, [(1, 1), (1, 0)]))
-    assert len(pids) == 2
-    assert os.getpid() not in pids
+        yield workers
+
+
+def test_processes_run_in_parallel_and_return_errors(workers, tmp_path):
+    pids = set(pool.in_order(workers, _meet, [(str(tmp_path),)] * 12))
+    assert len(pids) == 2 and os.getpid() not in pids
+    with pytest.raises(ZeroDivisionError):
+        list(pool.in_order(workers, divmod, [(1, 1), (1, 0)]))
 
 
 def _meet(folder: str) -> int:
@@ -91,10 +96,9 @@ def test_a_call_that_kills_every_process_is_reported_in_one_line(deaths, monkeyp
         list(pool.in_order(workers, os._exit, [(1,), (1,)]))
 
 
-def test_another_process_repeats_the_call_of_a_dead_one(tmp_path):
-    with processes.Processes(2) as workers:
-        tasks = [(str(tmp_path / str(n)),) for n in seeds(6, least=3)]
-        assert list(pool.in_order(workers, die_once, tasks)) == ["alive"] * len(tasks)
+def test_another_process_repeats_the_call_of_a_dead_one(workers, tmp_path):
+    tasks = [(str(tmp_path / str(n)),) for n in seeds(6, least=3)]
+    assert list(pool.in_order(workers, die_once, tasks)) == ["alive"] * len(tasks)
 
 
 class Unsendable(Exception):
@@ -112,14 +116,13 @@ def _make_function():
     return lambda: 1
 
 
-def test_what_cannot_be_sent_is_an_error_and_not_a_hang():
-    with processes.Processes(1) as workers:
-        for function in (lambda: 1, _make_function):
-            with pytest.raises(Exception, match="pickle|local object"):
-                list(pool.in_order(workers, function, [()]))
-        with pytest.raises(ClusterError, match="Unsendable: lost found"):
-            list(pool.in_order(workers, _fail, [()]))
-        assert list(pool.in_order(workers, abs, [(-1,)])) == [1]
+def test_what_cannot_be_sent_is_an_error_and_not_a_hang(workers):
+    for function in (lambda: 1, _make_function):
+        with pytest.raises(Exception, match="pickle|local object"):
+            list(pool.in_order(workers, function, [()]))
+    with pytest.raises(ClusterError, match="Unsendable: lost found"):
+        list(pool.in_order(workers, _fail, [()]))
+    assert list(pool.in_order(workers, abs, [(-1,)])) == [1]
 
 
 # -- processes ---------------------------------------------------------------------------------------------------------
@@ -156,13 +159,13 @@ def test_a_worker_that_nobody_listens_to_ends_without_a_word():
     assert (done.stdout, done.stderr) == ("", "")
 
 
-@pytest.mark.parametrize(
-    ("number", "code", "message", "everyone"),
-    [
-        (signal.SIGKILL, -9, b"", False),  # sent to everyone, it needs no help of ours
-        *(pytest.param(*end, everyone, marks=pytest.mark.thorough) for end in ENDS for everyone in (False, True)),
-    ],
-)
+ENDINGS = [
+    (signal.SIGKILL, -9, b"", False),  # sent to everyone, it needs no help of ours
+    *(pytest.param(*end, everyone, marks=pytest.mark.thorough) for end in ENDS for everyone in (False, True)),
+]
+
+
+@pytest.mark.parametrize(("number", "code", "message", "everyone"), ENDINGS)
 def test_processes_end_with_their_parent(toy_folder, tmp_path, number, code, message, everyone):
     """In a terminal, an interrupt reaches the workers too."""
     source = tmp_path / "long.conll"

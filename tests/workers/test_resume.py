@@ -35,18 +35,20 @@ def folder(tmp_path_factory, toy_folder) -> Path:
 # -- the same bytes ----------------------------------------------------------------------------------------------------
 
 VARIANTS = {
-    "treebank": (["in.conll"], []),
-    "text": (["in.txt", "--text", "--token-ranges"], []),
-    "lines": (["in.txt", "--lines"], []),
-    "several trees": (["in.conll", "--nbest", "3"], []),
-    "skip": (["bad.conll", "--on-error", "skip"], []),
-    "skipped text": (["bad.txt", "--text", "--on-error", "skip"], []),
-    "two processes": (["in.conll", "--stats-comments"], ["--jobs", "2"]),
+    "treebank": ["in.conll"],
+    "text": ["in.txt", "--text", "--token-ranges"],
+    "lines": ["in.txt", "--lines"],
+    "several trees": ["in.conll", "--nbest", "3"],
+    "skip": ["bad.conll", "--on-error", "skip"],
+    "skipped text": ["bad.txt", "--text", "--on-error", "skip"],
+    "two processes": ["in.conll", "--stats-comments"],
+    "compressed": ["in.conll.gz"],
 }
 
 
 def write_inputs() -> None:
     """Files with and without broken lines."""
+    Path("in.conll.gz").write_bytes(gzip.compress(treebank(90, seed=1).encode()))
     text = "\n".join(f"Den hund ser kat {n}. Mand jager den hus." for n in range(40))
     Path("in.txt").write_text(text.replace("7.", "7.\n\n"), encoding="utf-8")
     Path("bad.txt").write_bytes(text.replace("1.", "bl\u00e5").encode("latin-1"))
@@ -56,35 +58,26 @@ def write_inputs() -> None:
     Path("bad.conll").write_bytes("\n\n".join(blocks).encode("latin-1", "replace"))
 
 
-QUICK = ("treebank", "text", "skip", "two processes")
+QUICK = ("text", "skip", "two processes", "compressed")
+ALL = [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in VARIANTS]
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in VARIANTS]
-)
+@pytest.mark.parametrize("name", ALL)
 def test_a_resumed_job_writes_what_a_calm_one_writes(here, monkeypatch, name, capsys):
     write_inputs()
-    words, jobs = VARIANTS[name]
-    code = main(["parse", "toy.nonproj", *words, "-o", "calm", "--stats", "calm.stats"])
+    words, jobs = ["parse", "toy.nonproj", *VARIANTS[name]], ["--jobs", "2"] if name == "two processes" else []
+    calm, out = (Path(each + ".gz" if name == "compressed" else each) for each in ("calm", "out"))
+    code = main([*words, "-o", str(calm), "--stats", "calm.stats"])
     report = capsys.readouterr().err
-    command = ["parse", "toy.nonproj", *words, "-o", "out", "--stats", "stats", "--resume", *jobs]
+    command = [*words, "-o", str(out), "--stats", "stats", "--resume", *jobs]
     done = [interrupted(monkeypatch, after, *command) for after in (1, 0, 2)]
     assert done == [1, 0, 2]
-    assert not [path for path in here.iterdir() if path.name.startswith(".") or path.name == "out"]
+    assert not [path for path in here.iterdir() if path.name.startswith(".") or path.name == out.name]
     capsys.readouterr()
     assert main(command) == code
-    assert Path("out").read_bytes() == Path("calm").read_bytes()
+    assert out.read_bytes() == calm.read_bytes()
     assert Path("stats").read_bytes() == Path("calm.stats").read_bytes()
-    assert not Path("out.partial").exists() and capsys.readouterr().err == report
-
-
-def test_compressed_files_are_resumed(here, monkeypatch):
-    Path("in.conll.gz").write_bytes(gzip.compress(treebank(90, seed=1).encode()))
-    assert main(["parse", "toy.nonproj", "in.conll.gz", "-o", "calm.gz"]) == 0
-    command = ["parse", "toy.nonproj", "in.conll.gz", "-o", "out.gz", "--resume"]
-    assert interrupted(monkeypatch, 3, *command) == 3
-    assert main(command) == 0
-    assert Path("out.gz").read_bytes() == Path("calm.gz").read_bytes()
+    assert not Path(f"{out}.partial").exists() and capsys.readouterr().err == report
 
 
 def test_what_is_done_is_not_done_again(here, monkeypatch):
@@ -97,35 +90,29 @@ def test_what_is_done_is_not_done_again(here, monkeypatch):
     assert len(parsed) == len(tasks) - 3 > 0
 
 
-@pytest.fixture(scope="module")
-def calm(folder) -> tuple[bytes, bytes]:
-    """The output of an uninterrupted run for the long file, and its statistics."""
-    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "--stats-comments"]
-    assert main([*words, "-o", str(folder / "calm.conll"), "--stats", str(folder / "calm.jsonl")]) == 0
-    return (folder / "calm.conll").read_bytes(), (folder / "calm.jsonl").read_bytes()
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_killed_jobs_are_resumed(folder, calm, tmp_path, jobs):
+def test_killed_jobs_are_resumed(folder, tmp_path):
     """Killed at random moments; the next run need not have as many processes."""
-    chance = random.Random(int(jobs))
-    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "-o", str(tmp_path / "out")]
-    words += ["--stats", str(tmp_path / "stats"), "--stats-comments", "--resume"]
-    kept = tmp_path / "out.partial"
-    size = 0
-    for _ in range(3):
-        process = start(*words, "--jobs", jobs)
-        more = chance.uniform(1.0, 30_000)
-        wait_until(lambda size=size, more=more: kept.exists() and kept.stat().st_size > size + more, process)
-        process.kill()
-        process.communicate()
-        assert not (tmp_path / "out").exists()
-        assert kept.stat().st_size > size
-        size = kept.stat().st_size
-    assert main([*words, "--jobs", "3" if jobs == "1" else "1"]) == 0
-    assert ((tmp_path / "out").read_bytes(), (tmp_path / "stats").read_bytes()) == calm
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "stats"]
+    chance, kept = random.Random(1), tmp_path / "out.partial"
+    words = ["parse", str(folder / "toy.nonproj"), str(folder / "long.conll"), "--stats-comments"]
+    places = [["-o", str(place / "out"), "--stats", str(place / "stats")] for place in (folder, tmp_path)]
+    assert main([*words, *places[0]]) == 0
+    for jobs in ("1", "2"):
+        size = 0
+        for _ in range(3):
+            process = start(*words, *places[1], "--resume", "--jobs", jobs)
+            more = chance.uniform(1.0, 30_000)
+            wait_until(lambda size=size, more=more: kept.exists() and kept.stat().st_size > size + more, process)
+            process.kill()
+            process.communicate()
+            assert not (tmp_path / "out").exists()
+            assert kept.stat().st_size > size
+            size = kept.stat().st_size
+        assert main([*words, *places[1], "--resume", "--jobs", "3" if jobs == "1" else "1"]) == 0
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "stats"]
+        for name in ("out", "stats"):
+            assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+            (tmp_path / name).unlink()
 
 
 def test_a_signal_keeps_what_is_done(folder, tmp_path):
@@ -165,17 +152,17 @@ def test_a_job_that_stopped_at_an_error_is_resumed_without_it(here, capsys):
 # -- refusals ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["toy.nonproj", "changing.conll"], "the input has changed since"),
-        (["other.nonproj", "in.conll"], "the model has changed since this job was started"),
-        (["toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
-        (["toy.nonproj", "in.conll", "--tag"], "--tag was missing when this job was started, and is now all"),
-        (["toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
-        (["toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
-    ],
-)
+CHANGES = [
+    (["toy.nonproj", "changing.conll"], "the input has changed since"),
+    (["other.nonproj", "in.conll"], "the model has changed since this job was started"),
+    (["toy.nonproj", "in.conll", "--nbest", "2"], "decoding.nbest was 1 when"),
+    (["toy.nonproj", "in.conll", "--tag"], "--tag was missing when this job was started, and is now all"),
+    (["toy.nonproj", "in.conll", "--deps", "keep"], "--deps was drop when"),
+    (["toy.nonproj", "in.conll", "--stats", "s"], "--stats was False when"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), CHANGES)
 def test_a_job_of_something_else_is_refused_by_name(here, monkeypatch, words, message, capsys):
     assert interrupted(monkeypatch, 2, "parse", "toy.nonproj", "in.conll", "-o", "out", "--resume") == 2
     before = Path("out.partial").read_bytes()
@@ -198,16 +185,16 @@ def test_an_input_that_changes_meanwhile_is_noticed(here, monkeypatch, capsys):
     assert not Path("out").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["in.conll"], "--resume: needs a file to write: -o OUT"),
-        (["in.conll", "-o", "/dev/null"], "--resume: needs a file to write: -o OUT"),
-        (["-", "-o", "out"], "--resume: needs a file to parse: a pipe cannot be read again"),
-        (["in.conll", "-o", "in.conll"], "in.conll: output is the same file as the input"),
-        (["out.partial", "-o", "out"], "out.partial: --resume is the same file as the input"),
-    ],
-)
+NOT_RESUMED = [
+    (["in.conll"], "--resume: needs a file to write: -o OUT"),
+    (["in.conll", "-o", "/dev/null"], "--resume: needs a file to write: -o OUT"),
+    (["-", "-o", "out"], "--resume: needs a file to parse: a pipe cannot be read again"),
+    (["in.conll", "-o", "in.conll"], "in.conll: output is the same file as the input"),
+    (["out.partial", "-o", "out"], "out.partial: --resume is the same file as the input"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), NOT_RESUMED)
 def test_what_cannot_be_resumed_is_refused(here, capsys, words, message):
     Path("out.partial").write_text(treebank(2), encoding="utf-8")
     assert main(["parse", "toy.nonproj", *words, "--resume"]) == 2
@@ -224,46 +211,47 @@ def records(path: Path) -> list[Record]:
         return list(kept.records())
 
 
-def test_whatever_is_left_of_the_last_record_is_cut_off(tmp_path):
-    """A process or a machine may die at any byte; the job can then be continued."""
-    path, sizes = tmp_path / "out.partial", []
-    all_of_them = [
-        Record(str(number), b"text\n" * number, b"{}" * number, {"sentences": number}) for number in range(3)
-    ]
-    with JobLog(path, FACTS) as kept:
-        for record in all_of_them:
+RECORDS = [Record(str(n), b"text\n" * n, b"{}" * n, {"sentences": n}) for n in range(3)]
+
+
+@pytest.fixture
+def written(tmp_path) -> tuple[Path, bytes, list[int]]:
+    """A file of three records, its contents, and its size before and after each of them."""
+    with JobLog(tmp_path / "out.partial", FACTS) as kept:
+        sizes = [(tmp_path / "out.partial").stat().st_size]
+        for record in RECORDS:
             kept.append(record)
-            sizes.append(path.stat().st_size)
-    data = path.read_bytes()
+            sizes.append((tmp_path / "out.partial").stat().st_size)
+    return tmp_path / "out.partial", (tmp_path / "out.partial").read_bytes(), sizes
+
+
+def test_whatever_is_left_of_the_last_record_is_cut_off(written):
+    """A process or a machine may die at any byte; the job can then be continued."""
+    path, data, sizes = written
     for cut in places(len(data)):
         path.write_bytes(data[:cut])
-        whole = sum(size <= cut for size in sizes)
-        assert records(path) == all_of_them[:whole]
+        whole = sum(size <= cut for size in sizes[1:])
+        assert records(path) == RECORDS[:whole]
         with JobLog(path, FACTS) as kept:
-            kept.append(all_of_them[2])
-        assert records(path) == [*all_of_them[:whole], all_of_them[2]]
+            kept.append(RECORDS[2])
+        assert records(path) == [*RECORDS[:whole], RECORDS[2]]
 
 
-def test_damage_is_noticed(tmp_path):
+def test_damage_is_noticed(written):
     """A changed byte ends the usable part of a record, like zeros after a power failure."""
-    path = tmp_path / "out.partial"
-    with JobLog(path, FACTS) as kept:
-        begin = path.stat().st_size
-        kept.append(Record("1", b"one\n", b"", {"sentences": 1}))
-        end = path.stat().st_size
-        kept.append(Record("2", b"two\n", b"", {"sentences": 2}))
-    data = path.read_bytes()
-    for place in (begin + number for number in places(len(data) - begin)):
+    path, data, sizes = written
+    for place in (sizes[0] + number for number in places(len(data) - sizes[0])):
         damaged = bytearray(data)
         damaged[place] ^= 1
         path.write_bytes(damaged)
-        assert len(records(path)) == (0 if place < end else 1)
+        assert records(path) == RECORDS[: sum(size <= place for size in sizes[1:])]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [b"x", b"\x7fELF\n", b"{}\n", b'{"format": "nonproj partial output 1"\n', b"[" * 100_000 + b"\n", b"1\tRegn\t_\n"],
-)
+OTHER_FILES = [b"x", b"\x7fELF\n", b"{}\n", b"[" * 100_000 + b"\n", b"1\tRegn\t_\n"]
+OTHER_FILES += [b'{"format": "nonproj partial output 1"\n']
+
+
+@pytest.mark.parametrize("data", OTHER_FILES)
 def test_another_file_is_refused_and_left(tmp_path, data):
     path = tmp_path / "out.partial"
     path.write_bytes(data)
