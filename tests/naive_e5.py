@@ -7,24 +7,13 @@ import numpy as np
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 
-LAYER = {
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-    "oln": "output.LayerNorm",
-}
+LAYER = {name[0]: f"attention.self.{name}" for name in ("query", "key", "value")}
+LAYER |= {"ao": "attention.output.dense", "aln": "attention.output.LayerNorm", "fi": "intermediate.dense"}
+LAYER |= {"fo": "output.dense", "oln": "output.LayerNorm"}
 
-EMBEDDINGS = {
-    "emb.word": "embeddings.word_embeddings.weight",
-    "emb.pos": "embeddings.position_embeddings.weight",
-    "emb.type": "embeddings.token_type_embeddings.weight",
-    "emb.ln.w": "embeddings.LayerNorm.weight",
-    "emb.ln.b": "embeddings.LayerNorm.bias",
-}
+TABLES = {"word": "word", "pos": "position", "type": "token_type"}
+EMBEDDINGS = {f"emb.{short}": f"embeddings.{name}_embeddings.weight" for short, name in TABLES.items()}
+EMBEDDINGS |= {f"emb.ln.{kind[0]}": f"embeddings.LayerNorm.{kind}" for kind in ("weight", "bias")}
 
 
 class Small(NamedTuple):
@@ -59,9 +48,8 @@ def random_tensors(sizes, seed):
     hidden, wide = sizes.hidden, sizes.intermediate
     rows = {"emb.word": sizes.words, "emb.pos": sizes.positions, "emb.type": sizes.types}
     shapes = {name: (number, hidden) for name, number in rows.items()}
-    matrices = {"fi.w": (wide, hidden), "fo.w": (hidden, wide)} | {
-        f"{name}.w": (hidden, hidden) for name in ("q", "k", "v", "ao")
-    }
+    matrices = {f"{name}.w": (hidden, hidden) for name in ("q", "k", "v", "ao")}
+    matrices |= {"fi.w": (wide, hidden), "fo.w": (hidden, wide)}
     for name in names(sizes.layers):
         kind = name.split(".", 1)[1]
         shapes.setdefault(name, matrices.get(kind, (wide,) if kind == "fi.b" else (hidden,)))
