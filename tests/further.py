@@ -7,19 +7,10 @@ from nonproj.io.copies import with_rows
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
-SMALL = toy.QUICK | {
-    "features.bits": 16,
-    "pruner.bits": 14,
-    "labeler.bits": 16,
-    "tagger.bits": 16,
-    "tagger.epochs": 2,
-    "training.epochs": 3,
-    "labeler.epochs": 2,
-    "pruner.folds": 2,
-    "segmenter.epochs": 0,
-    "confidence.share": 0,
-    "decoding.projective": False,  # a small treebank would get projective trees
-}
+SMALL = toy.QUICK | {"pruner.bits": 14, "training.epochs": 3, "segmenter.epochs": 0, "confidence.share": 0}
+SMALL |= dict.fromkeys(("features.bits", "labeler.bits", "tagger.bits"), 16)
+SMALL |= dict.fromkeys(("tagger.epochs", "labeler.epochs", "pruner.folds"), 2)
+SMALL |= {"decoding.projective": False}  # a small treebank would get projective trees
 
 
 def small(**changes):
@@ -33,10 +24,8 @@ def blank(sentences):
 
 def accuracy(model, sentences):
     """The share of right heads, with predicted tags."""
-    parses = Parser(model, tags="all").parse_all(blank(sentences))
-    return np.concatenate(
-        [parse.decoded.heads == s.heads for (_, parse), s in zip(parses, sentences, strict=True)]
-    ).mean()
+    parses = zip(sentences, Parser(model, tags="all").parse_all(blank(sentences)), strict=True)
+    return np.concatenate([parse.decoded.heads == s.heads for s, (_, parse) in parses]).mean()
 
 
 def renamed(sentences, suffix):
