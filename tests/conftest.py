@@ -1,5 +1,6 @@
 """Fixtures of several test files."""
 
+import dataclasses
 import logging
 import os
 from functools import partial
@@ -37,6 +38,19 @@ def toy_folder(tmp_path_factory, model_of):
     from pieces import make_files
 
     return make_files(tmp_path_factory.mktemp("toy"), model_of("small"))
+
+
+@pytest.fixture(scope="module")
+def few_words():
+    """Learn confidence from few words, in copies of this process that need not import what they use."""
+    from sklearn import linear_model, model_selection  # noqa: F401
+
+    from nonproj.components import confidence
+
+    few = dataclasses.replace(confidence.CONFIDENCE, min_words=50, min_wrong=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confidence, "CONFIDENCE", few)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -213,7 +213,7 @@ def confused(count, seed):
 
 
 @pytest.fixture(scope="module")
-def raw(tmp_path_factory):
+def raw(tmp_path_factory, few_words):
     """A model with tagger, segmenter and classifiers for each kind of words, and a file with raw text."""
     folder = tmp_path_factory.mktemp("raw")
     (folder / "gold.conllu").write_text(confused(60, 5), encoding="utf-8")
