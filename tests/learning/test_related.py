@@ -13,7 +13,7 @@ import pytest
 import staged
 import toy
 from further import SMALL, Interrupt, accuracy, blank, renamed, small, weights_of
-from judged import random_tree, sentence_of
+from judged import random_tree, sentence_of, text_of
 from models import prepared
 
 from nonproj.cli.main import main
@@ -288,7 +288,7 @@ def test_sentences_that_are_tested_on_are_left_out(tmp_path, capsys):
     train, test, related = (str(tmp_path / f"{name}.conllu") for name in ("train", "test", "related"))
     tested = toy.sentences(6, seed=2)
     for path, given in ((train, toy.sentences(30)), (test, tested), (related, toy.sentences(20, seed=1) + tested)):
-        Path(path).write_text("".join(line for s in given for line in s.lines), encoding="utf-8")
+        Path(path).write_text(text_of(*given), encoding="utf-8")
     changes = SMALL | {"training.epochs": 1, "tagger.epochs": 1}
     arguments = [f"--set={key}={value}" for key, value in changes.items()]
     model = str(tmp_path / "m.nonproj")
