@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from naive_scoring import FIRST, number_of
 
-from nonproj.networks.context import ContextWeights
-
 REACH = [("form", 0), ("lemma", 0), ("pos", 3), ("suffix2", 0), ("suffix3", 1), ("shape", 0), ("key", 2), ("morph", 2)]
 REACH += [("vector", 0)]
 """The attributes of a word, and how far around it each is looked up."""
@@ -111,15 +109,15 @@ def rounded_vector(vector):
 
 
 def draw_context(rng, layers, width, size):
-    """Layers over words in context, of random integers, whose sums are about one."""
+    """The tables of layers over words in context, of random integers, whose sums are about one."""
     hidden, output = (rng.integers(-127, 128, shape) for shape in ((layers, width, 9 * width), (width, size)))
     scales, bias = 10.0 ** rng.uniform(-3, -1, (layers, 3 * width)), rng.normal(size=(layers, 3 * width))
     tables = hidden, scales, bias, output, 10.0 ** rng.uniform(1, 3, size), np.array([1e-5])
-    return ContextWeights(*(np.float32(table) for table in tables))
+    return [np.float32(table) for table in tables]
 
 
 def in_context(vectors, context):
-    """The sums of each word, by `ContextWeights`; real numbers are float32."""
+    """The sums of each word, by `nonproj.networks.context.ContextWeights`; real numbers are float32."""
     hidden, scales, biases, output, factors, unit = context
     layers, output = np.asarray(hidden, int).tolist(), np.asarray(output, int).tolist()
     n, width = len(vectors), len(output)

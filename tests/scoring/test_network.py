@@ -20,7 +20,7 @@ from nonproj.errors import ModelError
 from nonproj.learning.network import ArcBatch, ArcExample, TrainableArcNetwork, count_rows
 from nonproj.linear.state import load
 from nonproj.networks import context as context_layers
-from nonproj.networks.context import CONTEXT
+from nonproj.networks.context import CONTEXT, ContextWeights
 from nonproj.networks.hyperparameters import arc_hyperparameters
 from nonproj.networks.training import Dropout
 from nonproj.options.config import Config
@@ -62,7 +62,7 @@ def draw_network(rng, vocabularies, size, width=0):
     tags = 5 + len(vocabularies["pos"])
     shapes = (columns.size, width or 2 * size), (tags, size), (naive_network.POSITIONS, size), (size,), (3, size)
     weights = ArcWeights(*(rng.integers(-32767, 32768, shape).astype(np.int16) for shape in shapes))
-    context = naive_network.draw_context(rng, 2, width, 2 * size) if width else None
+    context = ContextWeights(*naive_network.draw_context(rng, 2, width, 2 * size)) if width else None
     return Network(columns, index.astype(np.int32), weights, 0.25, 0.5, context)
 
 
@@ -108,7 +108,7 @@ def test_sentences_of_a_batch_score_as_each_alone(monkeypatch, block):
 
 
 def test_vectors_of_zeros_or_next_to_it_have_no_products():
-    context = naive_network.draw_context(np.random.default_rng(0), 2, 3, 4)
+    context = ContextWeights(*naive_network.draw_context(np.random.default_rng(0), 2, 3, 4))
     bounds = np.array([0], np.int32), np.array([2], np.int32)
     found = [context.sums(np.full((2, 3), value, np.float32), bounds) for value in (0.0, 1e-40)]
     assert found[0].any() and (found[0] == found[1]).all()

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
 from nonproj.linear.state import load
+from nonproj.networks.context import ContextWeights
 from nonproj.networks.hyperparameters import TAGS
 from nonproj.networks.learner import Learner
 from nonproj.networks.training import Dropout
@@ -39,7 +40,8 @@ def draw_network(rng, tags, width=3, size=9, context=True):
     rows[0] = 999  # a row that must not count
     shapes = (OFFSETS, width, size), (size,), (tags.n_units, size)
     weights = TagWeights(rows, *(rng.normal(0, 0.1, shape).astype(np.float32) for shape in shapes))
-    return TagNetwork(index, weights, tags, None, draw_context(rng, 1, width, size) if context else None)
+    layers = ContextWeights(*draw_context(rng, 1, width, size)) if context else None
+    return TagNetwork(index, weights, tags, None, layers)
 
 
 def forms_of(network, forms):
