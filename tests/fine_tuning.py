@@ -21,20 +21,10 @@ from nonproj.scoring.encoders.session import Encoder  # noqa: E402
 
 WORDS = [*NOUNS, *VERBS, *ADJECTIVES, *PARTICIPLES, "den", "."]
 
-SMALL = {
-    "network.epochs": 0,
-    "tagger.epochs": 0,
-    "segmenter.epochs": 0,
-    "confidence.share": 0,
-    "training.epochs": 1,
-    "labeler.epochs": 1,
-    "pruner.epochs": 1,
-    "features.bits": 12,
-    "pruner.bits": 12,
-    "labeler.bits": 12,
-    "encoder.epochs": 12,
-    "encoder.learning_rate": 2e-3,
-}
+SMALL = dict.fromkeys(("network.epochs", "tagger.epochs", "segmenter.epochs", "confidence.share"), 0)
+SMALL |= dict.fromkeys(("training.epochs", "labeler.epochs", "pruner.epochs"), 1)
+SMALL |= dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+SMALL |= {"encoder.epochs": 12, "encoder.learning_rate": 2e-3}
 
 
 def write_tiny(path: Path) -> Path:

@@ -5,22 +5,19 @@ import pytest
 from fine_tuning import SMALL
 from toy import treebank
 
-pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
-
-from nonproj.cli.main import main  # noqa: E402
-from nonproj.components.parser import ParserComponent  # noqa: E402
-from nonproj.components.trainer import train  # noqa: E402
-from nonproj.evaluation.card import model_card  # noqa: E402
-from nonproj.io.copies import with_rows  # noqa: E402
+from nonproj.cli.main import main
+from nonproj.components.parser import ParserComponent
+from nonproj.components.trainer import train
+from nonproj.evaluation.card import model_card
+from nonproj.io.copies import with_rows
 from nonproj.learning.corpus import RELATED, Auxiliary
-from nonproj.learning.encoders.module import Bert  # noqa: E402
-from nonproj.learning.encoders.start import TrainedLayers, read_start  # noqa: E402
-from nonproj.learning.related_gain import RelatedGain  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
-from nonproj.scoring.encoders.heads import sizes_of  # noqa: E402
-from nonproj.scoring.encoders.scorer import EncoderScorer, numbers_of  # noqa: E402
-from nonproj.tagging.tagset import TagSet  # noqa: E402
+from nonproj.learning.encoders.module import Bert
+from nonproj.learning.encoders.start import TrainedLayers, read_start
+from nonproj.learning.related_gain import RelatedGain
+from nonproj.options.config import Config
+from nonproj.scoring.encoders.heads import sizes_of
+from nonproj.scoring.encoders.scorer import EncoderScorer, numbers_of
+from nonproj.tagging.tagset import TagSet
 
 OPTIONS = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "tagger.folds": 2, "tagger.restarts": 1}
 
