@@ -103,14 +103,14 @@ def test_a_model_without_a_classifier_says_so_in_one_line(model_of, treebank, ca
         assert capsys.readouterr().err == f"nonproj: {without}: {message}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("parse {0} {1} --min-confidence 1.5", "'1.5' is not a number from 0 to 1"),
-        ("evaluate {1} {1} --calibration", "--calibration needs --model"),
-        ("evaluate -m {0} {1} --text", "--text needs --calibration"),
-    ],
-)
+REFUSED = [
+    ("parse {0} {1} --min-confidence 1.5", "'1.5' is not a number from 0 to 1"),
+    ("evaluate {1} {1} --calibration", "--calibration needs --model"),
+    ("evaluate -m {0} {1} --text", "--text needs --calibration"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_wrong_options_are_refused(path, treebank, words, message, capsys):
     try:
         assert main(words.format(path, treebank).split()) == 2

@@ -81,18 +81,18 @@ NOM, ACC, OTHER, VERB = of("N", "n", Case="Nom"), of("N", "n", Case="Acc"), of("
 OLD, FLAT = ("N", "n", "num=sg|gen=c"), ("A", "a", "sg|def")
 
 
-@pytest.mark.parametrize(
-    ("tag", "votes", "known", "expected"),
-    [
-        pytest.param(ODD, {PLURAL: 30, SINGULAR: 20}, (PLURAL, SINGULAR, ACTIVE), PLURAL, id="what nearly all have"),
-        pytest.param(ODD, {SINGULAR: 1}, (PLURAL, SINGULAR, ACTIVE), BARE, id="one guess says little"),
-        pytest.param(of("N"), {NOM: 5, ACC: 5}, (NOM, ACC), of("N", "n"), id="a value that would have to be guessed"),
-        pytest.param(of("SYM"), {NOM: 3, OTHER: 2}, (NOM, OTHER), NOM, id="the part of speech of most words"),
-        pytest.param(of("V", "x"), {of("N", "n"): 9}, (of("N", "n"), VERB), VERB, id="the usual XPOS without a vote"),
-        pytest.param(("N", "x", "gen=c|num=sg"), {OLD: 9}, (OLD, FLAT), OLD, id="features in the treebank's order"),
-        pytest.param(("A", "x", "def|sg|odd"), {FLAT: 9}, (OLD, FLAT), FLAT, id="features without names"),
-    ],
-)
+TRANSLATIONS = [
+    pytest.param(ODD, {PLURAL: 30, SINGULAR: 20}, (PLURAL, SINGULAR, ACTIVE), PLURAL, id="what nearly all have"),
+    pytest.param(ODD, {SINGULAR: 1}, (PLURAL, SINGULAR, ACTIVE), BARE, id="one guess says little"),
+    pytest.param(of("N"), {NOM: 5, ACC: 5}, (NOM, ACC), of("N", "n"), id="a value that would have to be guessed"),
+    pytest.param(of("SYM"), {NOM: 3, OTHER: 2}, (NOM, OTHER), NOM, id="the part of speech of most words"),
+    pytest.param(of("V", "x"), {of("N", "n"): 9}, (of("N", "n"), VERB), VERB, id="the usual XPOS without a vote"),
+    pytest.param(("N", "x", "gen=c|num=sg"), {OLD: 9}, (OLD, FLAT), OLD, id="features in the treebank's order"),
+    pytest.param(("A", "x", "def|sg|odd"), {FLAT: 9}, (OLD, FLAT), FLAT, id="features without names"),
+]
+
+
+@pytest.mark.parametrize(("tag", "votes", "known", "expected"), TRANSLATIONS)
 def test_tags_are_translated(tag, votes, known, expected):
     assert translated(tag, votes, known) == expected
 
@@ -118,15 +118,15 @@ def test_nothing_that_the_treebank_lacks_is_in_a_translation(seed):
         assert translated(found, {found: 9}, [*known, found]) == found
 
 
-@pytest.mark.parametrize(
-    ("known", "label", "expected"),
-    [
-        (["root", "_"], "odd", "root"),
-        (["root", "_"], "_", "_"),
-        (["obl:mod", "root", "root"], "obl:arg", "obl:mod"),
-        (["obl:mod", "obl:mod", "obl", "root"], "obl:arg", "obl"),
-    ],
-)
+REPLACED_LABELS = [
+    (["root", "_"], "odd", "root"),
+    (["root", "_"], "_", "_"),
+    (["obl:mod", "root", "root"], "obl:arg", "obl:mod"),
+    (["obl:mod", "obl:mod", "obl", "root"], "obl:arg", "obl"),
+]
+
+
+@pytest.mark.parametrize(("known", "label", "expected"), REPLACED_LABELS)
 def test_an_unknown_label_becomes_the_most_frequent_one_of_its_kind_that_is_known(known, label, expected):
     """Labels that are not given, as in partial trees, are none."""
 

@@ -51,22 +51,22 @@ def test_a_word_has_the_bits_of_its_line(path, end):
     assert clusters.of("HUND", "cluster") == "0010" and clusters.of("mand", "cluster") is None
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"0010 hund\n", ":1: "),
-        (b"01\tser\n0120\thund\n", ":2: "),
-        (b"01\tser\n\thund\n", ":2: "),
-        (b"01\tser\n01\t\n", ":2: "),
-        (b"01\tser\t3\t4\n", ":1: "),
-        (b"01\tser\n\n", ":2: "),
-        (b"0" * 65 + b"\tser\n", ":1: "),
-        (b"01\tser\n11\thund\n10\tser\n", ":3: "),
-        (None, ".*no such file"),
-        (b"", ".*is empty"),
-        (b"01\t\xff\n", ".*is not UTF-8"),
-    ],
-)
+REFUSED = [
+    (b"0010 hund\n", ":1: "),
+    (b"01\tser\n0120\thund\n", ":2: "),
+    (b"01\tser\n\thund\n", ":2: "),
+    (b"01\tser\n01\t\n", ":2: "),
+    (b"01\tser\t3\t4\n", ":1: "),
+    (b"01\tser\n\n", ":2: "),
+    (b"0" * 65 + b"\tser\n", ":1: "),
+    (b"01\tser\n11\thund\n10\tser\n", ":3: "),
+    (None, ".*no such file"),
+    (b"", ".*is empty"),
+    (b"01\t\xff\n", ".*is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("content", "problem"), REFUSED)
 def test_other_files_are_refused_and_malformed_lines_named(path, content, problem):
     path.unlink() if content is None else path.write_bytes(content)
     error = DataError if problem[0] == ":" else FileError
@@ -107,13 +107,13 @@ def test_templates_of_clusters_are_used_only_with_clusters(path):
         assert load_features(Config().with_overrides(changes), labelled=True)[0]["arc"] == expected["arc"]
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ({"clusters": "h.cluster"}, "clusters is no list of texts"),
-        ({"clusters": ["s.cluster"]}, "'s.cluster': the words of this part are h, m"),
-    ],
-)
+BROKEN = [
+    ({"clusters": "h.cluster"}, "clusters is no list of texts"),
+    ({"clusters": ["s.cluster"]}, "'s.cluster': the words of this part are h, m"),
+]
+
+
+@pytest.mark.parametrize(("more", "problem"), BROKEN)
 def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_path, more, problem):
     for name, spec in load_templates(parts="arc").items():
         (tmp_path / f"{name}.yaml").write_text(json.dumps(spec | (more if name == "arc" else {})))

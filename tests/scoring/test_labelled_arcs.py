@@ -268,15 +268,15 @@ def test_labels_that_share_tags_share_lines():
     assert [bin(bits).count("1") for bits in line_table(counts[..., order]).ravel().tolist()] == [0, 1, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("name", "bad"),
-    [
-        *(("lines", np.zeros(shape, np.int32)) for shape in ((3, 3, 2), (8, 8))),
-        ("lines", np.zeros((8, 8, 2), np.int64)),
-        *(("places", np.ones(shape, dtype)) for shape, dtype in (((2, 3), np.uint8), ((2, 7), np.int32))),
-        ("places", np.zeros((2, 7), np.uint8)),
-    ],
-)
+MISFITS = [
+    *(("lines", np.zeros(shape, np.int32)) for shape in ((3, 3, 2), (8, 8))),
+    ("lines", np.zeros((8, 8, 2), np.int64)),
+    *(("places", np.ones(shape, dtype)) for shape, dtype in (((2, 3), np.uint8), ((2, 7), np.int32))),
+    ("places", np.zeros((2, 7), np.uint8)),
+]
+
+
+@pytest.mark.parametrize(("name", "bad"), MISFITS)
 def test_tables_that_do_not_fit_tags_and_labels_are_refused(model, name, bad):
     assert len(model.labels) == 7
     forged = dataclasses.replace(model, weights=model.weights | {f"label_{name}": bad})

@@ -74,18 +74,18 @@ def test_scripts_make_their_lemma_and_are_short(seed):
             assert lemma != lemma.lower()
 
 
-@pytest.mark.parametrize(
-    ("form", "lemma", "other", "made"),
-    [
-        ("Dogs", "dog", "CATS", "cat"),
-        ("iPhones", "iPhone", "McFlys", "McFly"),
-        ("BUSH", "Bush", "BLAIR", "Blair"),
-        ("nato", "NATO", "ibm", "IBM"),
-        ("unlocked", "lock", "undocked", "dock"),
-        ("went", "go", "anything", "go"),
-        ("stopped", "stop", "walked", None),
-    ],
-)
+EXAMPLES = [
+    ("Dogs", "dog", "CATS", "cat"),
+    ("iPhones", "iPhone", "McFlys", "McFly"),
+    ("BUSH", "Bush", "BLAIR", "Blair"),
+    ("nato", "NATO", "ibm", "IBM"),
+    ("unlocked", "lock", "undocked", "dock"),
+    ("went", "go", "anything", "go"),
+    ("stopped", "stop", "walked", None),
+]
+
+
+@pytest.mark.parametrize(("form", "lemma", "other", "made"), EXAMPLES)
 def test_scripts_apply_to_other_forms(form, lemma, other, made):
     assert apply_script(make_script(form, lemma), other) == made
 

@@ -206,18 +206,18 @@ def test_without_epochs_there_is_no_network():
     assert load(Analyzer, analyzer.state()).tagger.network is None
 
 
-@pytest.mark.parametrize(
-    ("name", "change"),
-    [
-        ("index", lambda a: a[:-1]),
-        ("index", lambda a: a - 1),
-        ("index", lambda a: a + 10**6),
-        ("rows", lambda a: a[:, :-1]),
-        ("hidden", lambda a: a[:-1]),
-        ("bias", lambda a: a * np.nan),
-        ("output", lambda a: a[:-1]),
-    ],
-)
+DAMAGES = [
+    ("index", lambda a: a[:-1]),
+    ("index", lambda a: a - 1),
+    ("index", lambda a: a + 10**6),
+    ("rows", lambda a: a[:, :-1]),
+    ("hidden", lambda a: a[:-1]),
+    ("bias", lambda a: a * np.nan),
+    ("output", lambda a: a[:-1]),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), DAMAGES)
 def test_damaged_networks_are_refused(analyzer, name, change):
     state, arrays = analyzer.state()
     name = f"tagger.network_{name}"

@@ -67,13 +67,13 @@ def test_given_tags_are_left_alone_and_replaced_on_request(here):
     assert columns(parse("tagger.nonproj", "wrong.conll", "--tag"), slice(0, 6)) == gold
 
 
-@pytest.mark.parametrize(
-    ("model", "words", "remedy"),
-    [
-        ("tagger.nonproj", ["--no-tag"], "without --no-tag, missing tags are predicted\n"),
-        ("plain.nonproj", [], "the model has no tagger\n"),
-    ],
-)
+UNTAGGED = [
+    ("tagger.nonproj", ["--no-tag"], "without --no-tag, missing tags are predicted\n"),
+    ("plain.nonproj", [], "the model has no tagger\n"),
+]
+
+
+@pytest.mark.parametrize(("model", "words", "remedy"), UNTAGGED)
 def test_without_tagging_words_stay_untagged_and_a_warning_states_the_share(here, capsys, model, words, remedy):
     """Weights of tags that are never missing in training leave all arcs and wide gaps, which a longer search closes."""
     text = Path("untagged.conll").read_text(encoding="utf-8")

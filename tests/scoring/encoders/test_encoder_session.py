@@ -208,16 +208,16 @@ def test_blocks_of_zeros_and_of_one_size_have_four_bits():
     assert np.array_equal(found, table) and four_bits(np.full((1, 32), 1e6, np.float32)) is None
 
 
-@pytest.mark.parametrize(
-    ("names", "change", "fault"),
-    [
-        ("words_half_scale", lambda scale: np.concatenate([scale, scale], axis=1), "is for 2 blocks of 32"),
-        ("words_half_scale", lambda scale: np.full_like(scale, 31 << 10), "values that are not finite"),
-        ("words_halves", lambda halves: halves[:, :8], r"is for 1 blocks of 32"),
-        ("words_halves", lambda halves: halves[1:], "half_blocks|shape"),
-        *((SCALES, lambda scale, n=n: np.repeat(scale, n, axis=-1), r"is for \d+ blocks, 1 are") for n in (3, 32)),
-    ],
-)
+OTHER_BLOCKS = [
+    ("words_half_scale", lambda scale: np.concatenate([scale, scale], axis=1), "is for 2 blocks of 32"),
+    ("words_half_scale", lambda scale: np.full_like(scale, 31 << 10), "values that are not finite"),
+    ("words_halves", lambda halves: halves[:, :8], r"is for 1 blocks of 32"),
+    ("words_halves", lambda halves: halves[1:], "half_blocks|shape"),
+    *((SCALES, lambda scale, n=n: np.repeat(scale, n, axis=-1), r"is for \d+ blocks, 1 are") for n in (3, 32)),
+]
+
+
+@pytest.mark.parametrize(("names", "change", "fault"), OTHER_BLOCKS)
 def test_blocks_of_other_sizes_and_numbers_are_refused(small, names, change, fault):
     values, arrays = make(small, rounded=True, halves=True).state()
     with pytest.raises(ModelError, match=fault):
@@ -253,22 +253,22 @@ def test_states_without_a_value_or_with_other_arrays_are_refused(small, rounded,
                 load(Encoder, (values, others | {name: each}))
 
 
-@pytest.mark.parametrize(
-    ("changes", "fault"),
-    [
-        ({"layers": 0}, "the number of layers is 0, 1 to 100 is expected"),
-        ({"layers": 3}, r"'positions'|has the shape \(2, .*, \(3, "),
-        ({"layers": 10**9}, "the number of layers is 1000000000, 1 to 100 is expected"),
-        ({"hidden": 2**62}, "the number of hidden is 4611686018427387904"),
-        ({"heads": 5}, "32 dimensions cannot be divided among 5 heads"),
-        ({"positions": 2}, "2 positions, at least 3 are expected"),
-        ({"positions": 512}, r"'positions' has the shape \(24, 32\), \(512, 32\) is expected"),
-        ({"pieces": 27}, r"'words' has the shape"),
-        ({"epsilon": 0.0}, r"the epsilon of norms is 0\.0, a number in \(0, 1\) is expected"),
-        ({"epsilon": float("nan")}, "the epsilon of norms is nan"),
-        ({"kind": "gpt"}, "an encoder of the kind 'gpt'; one of bert, "),
-    ],
-)
+IMPOSSIBLE = [
+    ({"layers": 0}, "the number of layers is 0, 1 to 100 is expected"),
+    ({"layers": 3}, r"'positions'|has the shape \(2, .*, \(3, "),
+    ({"layers": 10**9}, "the number of layers is 1000000000, 1 to 100 is expected"),
+    ({"hidden": 2**62}, "the number of hidden is 4611686018427387904"),
+    ({"heads": 5}, "32 dimensions cannot be divided among 5 heads"),
+    ({"positions": 2}, "2 positions, at least 3 are expected"),
+    ({"positions": 512}, r"'positions' has the shape \(24, 32\), \(512, 32\) is expected"),
+    ({"pieces": 27}, r"'words' has the shape"),
+    ({"epsilon": 0.0}, r"the epsilon of norms is 0\.0, a number in \(0, 1\) is expected"),
+    ({"epsilon": float("nan")}, "the epsilon of norms is nan"),
+    ({"kind": "gpt"}, "an encoder of the kind 'gpt'; one of bert, "),
+]
+
+
+@pytest.mark.parametrize(("changes", "fault"), IMPOSSIBLE)
 def test_impossible_sizes_are_refused(small, changes, fault):
     values, arrays = make(small).state()
     with pytest.raises(ModelError, match=fault):
