@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import toy
 from naive_crossing import crossing_arcs
-from problems import HIGHER_ORDER, draw_tree, marked, naive_relaxed
+from problems import HIGHER_ORDER, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
 from updates import BITS, FILES, LABELS, draw_update, twin_scores
 
@@ -28,12 +28,12 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join
 from nonproj.scoring.labels import LINE, NEVER, label_scores
-from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
+from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 
 SPEC = FILES[LABELLED_ARC]
-SMALL = toy.FROM_GOLD_TAGS | {"labeler.joint": True, "training.epochs": 3, "network.epochs": 2}
+SMALL = toy.FROM_GOLD_TAGS | {"training.epochs": 3, "network.epochs": 2}
 
 
 def label_places_of(parts, sentence, encoder):
@@ -135,15 +135,9 @@ def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margi
 
 
 @pytest.fixture(scope="module")
-def model():
+def model(model_of):
     """A model of the toy language, its labels scored with the arcs."""
-    return train(toy.sentences(50), Config().with_overrides(SMALL))
-
-
-def test_a_model_with_labelled_arcs_parses(model):
-    parses = list(Parser(model).parse_all(toy.sentences(20, seed=1)))
-    assert all(parse.decoded.certified for _, parse in parses)
-    assert np.concatenate([parse.decoded.heads == sentence.heads for sentence, parse in parses]).mean() > 0.9
+    return Model.load(model_of("small"))
 
 
 def test_templates_in_the_file_say_whether_labels_are_scored_with_the_arcs(model):
@@ -158,11 +152,9 @@ def test_a_demanded_label_counts_in_the_score(model):
     parser = Parser(model, dataclasses.replace(model.config.decoding, constraints="misc"))
     free = parser.parse(sentence)
     word = free.labels.index("nsubj") + 1
-    rows = [list(row) for row in sentence.rows]
-    rows[word - 1][9] = f"Head={free.decoded.tree[word]}|Deprel=punct"
-    bound = parser.parse(Sentence(rows, sentence.tree))
-    assert bound.labels[word - 1] == "punct"
-    assert bound.decoded.score < free.decoded.score
+    sentence.rows[word - 1][9] = f"Head={free.decoded.tree[word]}|Deprel=punct"
+    bound = parser.parse(sentence)
+    assert bound.labels[word - 1] == "punct" and bound.decoded.score < free.decoded.score
 
 
 def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
@@ -213,10 +205,8 @@ def test_one_label_is_not_scored():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16])
 def test_labels_of_other_lines_are_not_scored(dtype):
-    rng = np.random.default_rng(0)
-    sentence, n_labels = draw_sentence(rng, 5), 40
-    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
-    table, weights = part_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
+    (rng, sentence, encoder, table), n_labels = draw_features(0, SPEC, 5), 40
+    weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     rows, lines = Arc().rows(full_arc_space(5), np.array([0, 25])), rng.integers(1, 8, 25).astype(np.int32)
     everything, some = (label_scores(hashed, rows, n_labels, weights, *more) for more in ((), (lines,)))
