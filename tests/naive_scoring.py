@@ -49,11 +49,8 @@ def text_of(row, attribute):
         "vector": (form, form.lower()),
         "key": (form.lower(), "\t" + tag),
         "morph": f"{tag}\t{feats}",
-        "enclosure": "0",
-        "segment": "0",
-        "cluster": None,
-        "cluster4": None,
-        "cluster6": None,
+        **dict.fromkeys(("enclosure", "segment"), "0"),
+        **dict.fromkeys(("cluster", "cluster4", "cluster6")),
     }[attribute]
 
 

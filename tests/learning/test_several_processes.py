@@ -64,10 +64,10 @@ def test_held_out_sentences_are_parsed_as_by_one_process():
     assert alone == beside
 
 
-@pytest.mark.parametrize(
-    ("later", "slow"),
-    [(1, True), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((1, False), (2, True), (2, False)))],
-)
+THOROUGH = [pytest.param(*each, marks=pytest.mark.thorough) for each in ((1, False), (2, True), (2, False))]
+
+
+@pytest.mark.parametrize(("later", "slow"), [(1, True), *THOROUGH])
 def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, slow):
     """Twice interrupted in the parser's epochs, when confidence is complete, or when it is not."""
     path = tmp_path / "checkpoint"

@@ -2,14 +2,14 @@
 
 import gzip
 import json
-import pathlib
 import re
 import subprocess
 import sys
-import zipfile
 
 import numpy as np
 import pytest
+import toy
+from scripts import SCRIPTS, imported, zipped
 
 from nonproj.components.preparation import load_features
 from nonproj.components.trainer import train
@@ -22,9 +22,6 @@ from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import PADDING, UNKNOWN, TokenEncoder
 from nonproj.types import Sentence
-from tests import toy
-
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "data_scripts" / "fetch_clusters.py"
 
 LINES = "0010\thund\t7\n0010\tkat\t5\n00111111\thus\n01\tser\n1\t.\n"
 SMALL = toy.FROM_GOLD_TAGS | {"labeler.epochs": 1, "training.epochs": 2, "confidence.share": 0.3, "network.epochs": 1}
@@ -137,25 +134,17 @@ def test_a_model_keeps_its_clusters(path, few_words, caplog):
         Parser(model)
 
 
-def run(*arguments):
-    """Run the script, which finds the modules beside it and the standard library alone."""
-    code = f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); sys.argv = sys.argv[1:]; "
-    code += f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
-    command = [sys.executable, "-I", "-S", "-c", code, "x", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_script_writes_the_words_of_a_package(tmp_path):
+def test_script_writes_the_words_of_a_package(tmp_path, capsys):
     numbers = {".": 8, "the": 0b1011, "a b": 1, "tab\t": 3, "none": 0, "øl": 0b10, "rare": 5}
-    wheel = tmp_path / "lookups.whl"
-    with zipfile.ZipFile(wheel, "w") as package:
-        content = gzip.compress(json.dumps(numbers).encode())
-        package.writestr("spacy_lookups_data/data/de_lexeme_cluster.json.gz", content)
-    found = run("german", "--out", tmp_path, "--words", 4, "--archive", wheel)
+    content, out = gzip.compress(json.dumps(numbers).encode()), ["--out", str(tmp_path)]
+    wheel = zipped(tmp_path / "a.whl", {"spacy_lookups_data/data/de_lexeme_cluster.json.gz": content})
     path = tmp_path / "clusters" / "german.txt"
-    assert (found.returncode, found.stdout) == (0, f"{path}\n"), found.stderr
-    assert path.read_text(encoding="utf-8") == "0001\t.\n1101\tthe\n1000\ta b\n0100\tøl\n"
-    assert Clusters.read(path).of("The", "cluster4") == "1101"
-    for arguments in (("english", "--archive", wheel), ("german", "--archive", path), ("german", "--words", 0)):
-        failed = run(*arguments, "--out", tmp_path)
-        assert failed.returncode == 2 and len(failed.stderr.splitlines()) == 1
+    subprocess.check_call([sys.executable, "-S", SCRIPTS / "fetch_clusters.py", "--help"])  # the standard library alone
+    with imported("fetch_clusters") as [script]:
+        assert script.main(["german", *out, "--words", "4", "--archive", str(wheel)]) == 0
+        assert capsys.readouterr().out == f"{path}\n"
+        assert path.read_text(encoding="utf-8") == "0001\t.\n1101\tthe\n1000\ta b\n0100\tøl\n"
+        assert Clusters.read(path).of("The", "cluster4") == "1101"
+        wrong = ["english", "--archive", str(wheel)], ["german", "--archive", str(path)], ["german", "--words", "0"]
+        for words in wrong:
+            assert script.main([*words, *out]) == 2 and len(capsys.readouterr().err.splitlines()) == 1

@@ -12,6 +12,7 @@ pytest.importorskip("onnxruntime")
 pytest.importorskip("tokenizers")
 
 from encoders import random_scorer, write_folder  # noqa: E402
+from further import blank  # noqa: E402
 from staged import tagged
 
 from nonproj.cli.main import main  # noqa: E402
@@ -42,8 +43,7 @@ def model(tmp_path_factory) -> Model:
 @pytest.fixture
 def untagged():
     """Sentences without tags, some of them equal."""
-    given = [*toy.sentences(20, seed=3), *toy.sentences(5, seed=3)]
-    return [with_rows(s, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in given]
+    return blank([*toy.sentences(20, seed=3), *toy.sentences(5, seed=3)])
 
 
 def test_scores_equal_their_definition(model, untagged):
