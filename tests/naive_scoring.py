@@ -131,9 +131,8 @@ def number_of(sentence, vocabularies, node, attribute, row=None):
 
 def information(sentences, feature):
     """I(feature; label | tag) in nats, as the fall of the label's entropy, and the share of words with the feature."""
-    words = [
-        (row[3] if row[4] == "_" else row[4], feature in row[5].split("|"), row[7]) for s in sentences for row in s.rows
-    ]
+    rows = [row for sentence in sentences for row in sentence.rows]
+    words = [(row[3] if row[4] == "_" else row[4], feature in row[5].split("|"), row[7]) for row in rows]
 
     def entropy(given):
         total = 0.0

@@ -167,9 +167,8 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     given = tokens, problem_of(space, scores, options), lowest, marginals, decoded, np.arange(n), np.ones(n)
     tags, text = rng.random(n) * 9, rng.normal(size=(n + 1, 2)).astype(np.float32)
     tags[0] = np.inf
-    *kinds, untagged = (
-        gather(ConfidenceInput(*given, *more), 0, options, np.inf) for more in ((), (tags,), (tags, text), (None, text))
-    )
+    inputs = (ConfidenceInput(*given, *more) for more in ((), (tags,), (tags, text), (None, text)))
+    *kinds, untagged = (gather(each, 0, options, np.inf) for each in inputs)
     assert [each.kind for each in kinds] == list(EVIDENCE)
     features, first = kinds[2].features, len(FEATURES)
     for each, columns in zip(kinds, EVIDENCE.values(), strict=True):

@@ -19,11 +19,8 @@ from nonproj.options.config import Config
 OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14)
 OPTIONS |= dict.fromkeys(("labeler.bits", "tagger.bits"), 16) | dict.fromkeys(("tagger.epochs", "segmenter.epochs"), 2)
 OPTIONS |= {"labeler.epochs": 1, "training.epochs": 1, "confidence.share": 0.5}
-OLDER = {
-    "OPENBLAS_CORETYPE": "Prescott",
-    "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__),
-    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2",
-}
+OLDER = {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__)}
+OLDER |= {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2"}
 """Variables that make libraries choose code without fused or wide instructions, in other processes."""
 
 

@@ -159,10 +159,8 @@ def test_a_demanded_label_counts_in_the_score(model):
 
 def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
     sentence = toy.sentences(1, seed=3)[0]
-    best, full, several = (
-        Parser(model, dataclasses.replace(model.config.decoding, **changes)).parse(sentence)
-        for changes in ({}, {"full": True}, {"nbest": 3})
-    )
+    decodings = (dataclasses.replace(model.config.decoding, **more) for more in ({}, {"full": True}, {"nbest": 3}))
+    best, full, several = (Parser(model, decoding).parse(sentence) for decoding in decodings)
     assert full.decoded.score >= best.decoded.score - 1e-9
     assert several.decoded.score == pytest.approx(best.decoded.score)
     assert all(each.decoded.score <= best.decoded.score for each in several.others)
