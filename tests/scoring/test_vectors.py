@@ -176,6 +176,7 @@ def test_a_word_with_a_vector_is_known_without_a_treebank(trained):
 
 
 def test_the_number_of_threads_changes_no_weight(trained):
+    """The products of matrices are of the size at which numpy's library divides them."""
     path, given, model = trained
     with threadpool_limits(2, "blas"):
         assert weights_of(train(given, with_vectors(path))) == weights_of(model)

@@ -9,7 +9,6 @@ import toy
 from further import blank
 from naive_network import check_gradients, draw_context, in_context, in_training
 from problems import draw_tags
-from threadpoolctl import threadpool_limits
 
 from nonproj.errors import ModelError
 from nonproj.linear.hashing import hash_texts
@@ -189,14 +188,6 @@ def test_the_network_takes_part_in_tagging(analyzer):
     pairs = zip(gold, found, strict=True)
     assert np.mean([a[3] == b[3] for s, rows in pairs for a, b in zip(s.rows, rows, strict=True)]) > 0.9
     assert [alone.annotate([s])[0] for s in untagged] == found
-
-
-def test_the_number_of_threads_changes_no_weight(analyzer):
-    """The products of matrices are of the size at which numpy's library divides them."""
-    with threadpool_limits(2, "blas"):
-        other = Analyzer.fit(toy.sentences(40), SMALL)
-    for name, array in analyzer.state()[1].items():
-        np.testing.assert_array_equal(other.state()[1][name], array, err_msg=name)
 
 
 def test_without_epochs_there_is_no_network():
