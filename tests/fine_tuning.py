@@ -27,6 +27,12 @@ SMALL |= dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
 SMALL |= {"encoder.epochs": 12, "encoder.learning_rate": 2e-3}
 
 
+def options(folder, **changes) -> Config:
+    """Options for learning with the encoder in a folder."""
+    changes = {name.replace("__", "."): value for name, value in changes.items()}
+    return Config().with_overrides(SMALL | {"encoder.folder": str(folder)} | changes)
+
+
 def write_tiny(path: Path) -> Path:
     """Write a folder with a tiny encoder of the tiny language's words."""
     torch.set_num_threads(1)

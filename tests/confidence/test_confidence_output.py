@@ -112,10 +112,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("words", "message"), REFUSED)
 def test_wrong_options_are_refused(path, treebank, words, message, capsys):
-    try:
-        assert main(words.format(path, treebank).split()) == 2
-    except SystemExit as error:
-        assert error.code == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(words.format(path, treebank).split())
     assert message in capsys.readouterr().err
 
 

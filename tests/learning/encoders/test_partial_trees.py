@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fine_tuning import SMALL, examples, heads_alone, learner_of, shares
+from fine_tuning import examples, heads_alone, learner_of, options, shares
 from naive_partial import log_likelihood, obeying
 from naive_trees import pairs_of
 
@@ -13,7 +13,6 @@ torch = pytest.importorskip("torch")
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.learning.encoders.losses import TAU, difference, head_loss, likely_arcs, tree_loss  # noqa: E402
 from nonproj.learning.partial import completion_of  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 
@@ -102,9 +101,8 @@ def test_an_encoder_learns_from_partial_trees(folder, sentences, caplog):
         given = (rng.random(len(sentence)) < 1 / 3) & (i % 10 > 0)
         rows = [row if g else [*row[:6], "_", "_", *row[8:]] for row, g in zip(sentence.rows, given, strict=True)]
         partial.append(dataclasses.replace(sentence, rows=rows, tree=None))
-    options = {"encoder.folder": str(folder), "encoder.epochs": 24}
     with caplog.at_level("INFO", "nonproj"):
-        parser = Parser(train(partial, Config().with_overrides(SMALL | options)))
+        parser = Parser(train(partial, options(folder, encoder__epochs=24)))
     bare = sum(all(row[6] == "_" for row in sentence.rows) for sentence in partial)
     assert bare >= 12 and any(message.endswith(f"; {bare} sentences have no head") for message in caplog.messages)
     assert heads_alone(parser, sentences) >= 0.95 and shares(parser, sentences)[1] >= 0.95

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import staged
-from fine_tuning import SMALL, examples, heads_alone, learner_of, shares
+from fine_tuning import SMALL, examples, heads_alone, learner_of, options, shares
 from further import Interrupt, weights_of
 from toy import noisy_sentences, treebank
 
@@ -19,7 +19,6 @@ from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
 from nonproj.learning.encoders.module import BiaffineModule, TagHead  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
 from nonproj.parts.space import part_space  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
@@ -34,7 +33,7 @@ from nonproj.tagging.tagset import TagSet  # noqa: E402
 @pytest.fixture(scope="module")
 def model(folder, sentences):
     """A model whose encoder scores almost alone."""
-    return train(sentences, Config().with_overrides(SMALL | {"encoder.folder": str(folder)}))
+    return train(sentences, options(folder))
 
 
 def test_vectors_are_those_of_the_runtime(folder):
@@ -86,8 +85,7 @@ def test_scores_of_tags_are_those_of_the_runtime():
 
 def test_an_encoder_learns_tags(folder, sentences):
     """Alone; of forms that the tagger has seen, and of tags that it does not decide by itself."""
-    options = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "encoder.folder": str(folder), "seed": 1}
-    parser = Parser(train(sentences, Config().with_overrides(options)), tags="all")
+    parser = Parser(train(sentences, options(folder, tagger__epochs=1, tagger__network_epochs=0, seed=1)), tags="all")
     tags, encoded = parser.loaded.analyzer.tags, parser.loaded.encoded_tags
     hidden = encoded.hidden([sentence.forms for sentence in sentences])
     alone = [tags.tags[number] for number in (hidden @ encoded.of_tags.T).argmax(axis=1).tolist()]
@@ -99,8 +97,8 @@ def test_an_encoder_learns_tags(folder, sentences):
 
 
 def test_an_encoder_learns_from_the_likelihood_of_trees(folder, sentences):
-    options = {"encoder.folder": str(folder), "encoder.losses": "trees-structures"}
-    assert heads_alone(Parser(train(sentences, Config().with_overrides(SMALL | options))), sentences) >= 0.95
+    found = train(sentences, options(folder, encoder__losses="trees-structures"))
+    assert heads_alone(Parser(found), sentences) >= 0.95
 
 
 def test_an_encoder_learns(model, sentences):
@@ -123,7 +121,7 @@ def test_the_command_trains(folder, tmp_path, capsys):
 
 def test_an_interrupted_run_goes_on(folder, sentences, model, tmp_path):
     """Ctrl-C in the fifth epoch of the encoder; the resumed run repeats no epoch and ends with the same model."""
-    config, path = Config().with_overrides(SMALL | {"encoder.folder": str(folder)}), tmp_path / "checkpoint"
+    config, path = options(folder), tmp_path / "checkpoint"
     with pytest.raises(KeyboardInterrupt):
         train(sentences, config, run=RunOptions(checkpoint=path, progress=Interrupt("encoder 5")))
     assert list(tmp_path.iterdir()) == [path]
@@ -136,9 +134,8 @@ def test_an_interrupted_run_goes_on(folder, sentences, model, tmp_path):
 
 def test_confidence_is_learnt_with_a_second_encoder(folder, caplog, few_words):
     """Every other determiner has a head that nobody can know; half of the sentences are held out."""
-    sentences, options = noisy_sentences(200), {"confidence.share": 0.5, "encoder.folder": str(folder)}
     with caplog.at_level("INFO", "nonproj"):
-        model = train(sentences, Config().with_overrides(SMALL | options))
+        model = train(noisy_sentences(200), options(folder, confidence__share=0.5))
     epochs = [message for message in caplog.messages if message.startswith("confidence: encoder, epoch")]
     assert len(epochs) == SMALL["encoder.epochs"] / 2 and 0.7 < model.meta["confidence"]["uas"] < 0.95
     heads = judge(Parser(model).parse_all(noisy_sentences(400)[200:]))["heads"]
@@ -148,9 +145,8 @@ def test_confidence_is_learnt_with_a_second_encoder(folder, caplog, few_words):
 def test_a_script_that_the_encoder_does_not_know_is_warned_of(folder, caplog):
     for form, warned in (("\u2c80\u2c83", True), ("hund", False)):
         sentences = [with_rows(s, [[row[0], form, *row[2:]] for row in s.rows]) for s in noisy_sentences(10)]
-        options = {"confidence.share": 0.0, "encoder.folder": str(folder), "encoder.epochs": 1}
         with caplog.at_level("WARNING", "nonproj"):
-            train(sentences, Config().with_overrides(SMALL | options))
+            train(sentences, options(folder, encoder__epochs=1))
         assert ("does not know the characters of 100 % of the words" in caplog.text) is warned
         caplog.clear()
 
