@@ -11,14 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from nonproj.scoring.encoders.scorer import EncoderScorer
 
-SENTENCES = [
-    ["The", "dog", "saw", "the", "unbelievable", "cats"],
-    ["dogs", "see"],
-    [],
-    ["a", "\u00a0", "cat", "zebra", "<s>", "[CLS]", "dog", "\u4e2d"],
-    ["see"] * 30,
-    ["unbelievable" * 9, "dog"],
-]
+SENTENCES = [["The", "dog", "saw", "the", "unbelievable", "cats"], ["dogs", "see"], []]
+SENTENCES += [["a", "\u00a0", "cat", "zebra", "<s>", "[CLS]", "dog", "\u4e2d"]]
+SENTENCES += [["see"] * 30, ["unbelievable" * 9, "dog"]]
 """Words with one and several pieces, unknown ones, none at all, and more than a window has."""
 
 WORDS = ["the", "dog", "cat", "see", "saw", "un", "believ", "a", "b", "s", "e"]

@@ -156,9 +156,8 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
 
 
 def test_allowed_tags_are_the_only_candidates_however_unlikely():
-    words = [("a", 0)] * 5000 + [("b", 1), ("c", 2)]
-    counter = Counter(form_keys("abc"), np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
-    lexicon = counter.count(np.ones(len(words), bool))
+    words = np.array([0] * 5000 + [1, 2])  # each form has a tag of its own
+    lexicon = Counter(form_keys("abc"), words, words).count(np.ones(len(words), bool))
     allowed = [np.array([2], np.int32), np.array([1, 2], np.int32), NO_TAGS]
     places, groups = find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32)
     found = list_candidates(lexicon, places, groups, allowed, Smoothing())
