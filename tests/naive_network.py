@@ -101,9 +101,8 @@ def in_training(vectors, context, units):
 def rounded_vector(vector):
     """A vector as integers up to 127, and what a one stands for."""
     largest = max(abs(x) for x in vector)
-    return [
-        round(float(x * (np.float32(127) / largest))) if largest > 1e-30 else 0 for x in vector
-    ], largest / np.float32(127)
+    factor = np.float32(127) / largest if largest > 1e-30 else 0
+    return [round(float(x * factor)) for x in vector], largest / np.float32(127)
 
 
 def draw_context(rng, layers, width, size):
