@@ -94,12 +94,10 @@ def places(texts, tagset, atoms, priors, before, tag, bits):
                 offset = int(slot[1:] or 0)
                 if slot[0] == "w":
                     number = atoms(offset, name) % 2**32
+                elif name == "same":
+                    number = value_of(tagset, before["pq".index(slot)], attribute)
                 else:
-                    previous = before["pq".index(slot)]
-                    if name == "same":
-                        number = value_of(tagset, previous, attribute)
-                    else:
-                        number = level_number(tagset.tags, previous, name)
+                    number = level_number(tagset.tags, before["pq".index(slot)], name)
                 key += upper(random64(f"tagger/{text}/{slot[0]}{offset:+d}.{name}") * number)
             found[kind_of_template(text)].append((key % 2**32 >> (32 - bits)) ^ unit)
     return found

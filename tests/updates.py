@@ -45,8 +45,6 @@ def draw_update(seed, name, n, margin=0.0, relaxed=True, label_margin=None, **op
 
 def twin_scores(perceptron, example, sentence, encoder):
     """The scores of all parts by the twin, and the places of each part."""
-    places = []
-    for name in example.parts.names:
-        for words, side in naive.listed(name, example.parts.arcs):
-            places.append(naive.places(sentence, encoder.vocabularies, FILES[name], words, BITS, side))
+    parts = [(FILES[name], *part) for name in example.parts.names for part in naive.listed(name, example.parts.arcs)]
+    places = [naive.places(sentence, encoder.vocabularies, spec, words, BITS, side) for spec, words, side in parts]
     return np.array([sum(float(perceptron.weights[i]) for i in found) for found in places]), places

@@ -117,13 +117,15 @@ def test_wrong_options_are_refused(path, treebank, words, message, capsys):
     assert message in capsys.readouterr().err
 
 
-def test_objects_have_the_probabilities(path):
+def test_objects_and_tables_have_the_probabilities(path):
     nlp = nonproj.load(path)
     sentence = nlp.parse(["den", "hund", "ser", "hus", "."])
     assert [word.confidence for word in sentence] == sentence.confidence.heads.tolist()
     assert [word.label_confidence for word in sentence] == sentence.confidence.labels.tolist()
     assert sentence.statistics["confidence"] == round(sentence.confidence.tree, 4)
-    assert nonproj.load(path, confidence=False)("den hund ser hus.")[0].confidence is None
+    document, off = (nonproj.load(path, confidence=each)("den hund ser hus.") for each in (True, False))
+    assert document.to_frame()["confidence"].tolist() == [word.confidence for word in document.words]
+    assert off[0].confidence is None and off.to_frame()["label_confidence"].isna().all()
     parser, given = DependencyParser.load(path), toy.sentences(5, 3)
     for (heads, sure), tree in zip(parser.predict_with_confidence(given), parser.predict(given), strict=True):
         assert heads.tolist() == tree.tolist() and len(sure.heads) == len(heads)
@@ -142,13 +144,6 @@ def test_other_ways_of_decoding_have_probabilities(path, options):
         if np.array_equal(parse.decoded.heads, usual.decoded.heads):
             assert parse.confidence.heads == pytest.approx(usual.confidence.heads, abs=0.2)
         assert all(other.confidence is None for other in parse.others or ())
-
-
-def test_tables_have_the_probabilities(path):
-    pytest.importorskip("pandas")
-    document, off = (nonproj.load(path, confidence=each)("den hund ser hus.") for each in (True, False))
-    assert document.to_frame()["confidence"].tolist() == [word.confidence for word in document.words]
-    assert off.to_frame()["label_confidence"].isna().all()
 
 
 def test_spacy_tokens_have_the_probabilities(path):

@@ -14,6 +14,7 @@ from scripts import SCRIPTS, imported, zipped
 from nonproj.components.preparation import load_features
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
+from nonproj.io.objects import from_words
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -21,7 +22,6 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import PADDING, UNKNOWN, TokenEncoder
-from nonproj.types import Sentence
 
 LINES = "0010\thund\t7\n0010\tkat\t5\n00111111\thus\n01\tser\n1\t.\n"
 SMALL = toy.FROM_GOLD_TAGS | {"labeler.epochs": 1, "training.epochs": 2, "confidence.share": 0.3, "network.epochs": 1}
@@ -32,10 +32,6 @@ def path(tmp_path):
     path = tmp_path / "clusters.txt"
     path.write_text(LINES, encoding="utf-8")
     return path
-
-
-def words(*forms: str) -> Sentence:
-    return Sentence([[str(i), form, "_", "N", "N", "_", "0", "x", "_", "_"] for i, form in enumerate(forms, 1)])
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -86,13 +82,13 @@ def test_state_and_damage(path):
 
 
 def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
-    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, Clusters.read(path))
+    encoder = TokenEncoder.from_sentences([from_words(["hund", "hus", "mand"])], list(PREFIXES), 1, Clusters.read(path))
     assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
     assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
-    atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[PADDING + 1 : -PADDING]
+    atoms = encoder.encode(from_words(["hund", "Kat", "mand", "ser"])).atoms[PADDING + 1 : -PADDING]
     assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
     assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
-    assert (TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1] == UNKNOWN).all()
+    assert (TokenEncoder(encoder.vocabularies).encode(from_words(["hund"])).atoms[PADDING + 1] == UNKNOWN).all()
 
 
 def test_templates_of_clusters_are_used_only_with_clusters(path):
@@ -122,7 +118,7 @@ def test_a_model_keeps_its_clusters(path, few_words, caplog):
     path.unlink()
     assert "held-out heads are wrong" in caplog.text
     parser = Parser(Model.from_bytes(model.to_bytes()))
-    known = parser.loaded.encoder.encode(words("hund", "kat", "ser"))
+    known = parser.loaded.encoder.encode(from_words(["hund", "kat", "ser"]))
     column = parser.loaded.encoder.attributes.index("cluster")
     assert known.atoms[PADDING + 1, column] == known.atoms[PADDING + 2, column] > UNKNOWN
     model.components["clusters"] = {"words": 3}
