@@ -50,6 +50,19 @@ def rows_of(sentence, vocabularies, index, node, row=None, dropped=None):
     return [int(index[e]) for e in kept if index[e]]
 
 
+def rows_of_item(rows, item):
+    """The rows of an item of `nonproj.networks.rows.SparseRows`, with their factors."""
+    begin, end = rows.start[item : item + 2]
+    factors = np.ones(end - begin) if rows.factor is None else rows.factor[begin:end].astype(float)
+    return list(zip(rows.row[begin:end].tolist(), factors.tolist(), strict=True))
+
+
+def sums_of_rows(rows, table):
+    """The sum of each item's rows of a table, each times its factor."""
+    items, zeros = range(len(rows.start) - 1), np.zeros(len(table[0]))
+    return np.array([sum((factor * table[row] for row, factor in rows_of_item(rows, i)), zeros) for i in items])
+
+
 def gate(x):
     """Opening of a gate: the logistic function by the continued fraction of the hyperbolic tangent.
 
