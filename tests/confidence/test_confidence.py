@@ -249,10 +249,9 @@ FORGERIES = [
     lambda meta, arrays: arrays.update({"text.labels.values": arrays["text.labels.values"][:, :-1]}),
     lambda meta, arrays: arrays.update({"given.labels.values": arrays["given.labels.values"].astype(np.float32)}),
     lambda meta, arrays: arrays.update({"given.trees.bias": np.array([np.inf])}),
-    lambda meta, arrays: arrays.update({"text.trees.bias": np.zeros(2)}),
+    *(lambda meta, arrays, x=x: arrays.update({"text.trees.bias": np.array(x)}) for x in ([0.0, 0.0], [1e300])),
     lambda meta, arrays: arrays.update({"given.trees.tags": np.zeros((2, 2))}),
     lambda meta, arrays: arrays.update({f"given.trees.{name}": np.zeros((3, 0)) for name in ("knots", "values")}),
-    lambda meta, arrays: arrays.update({"text.trees.bias": np.array([1e300])}),
     lambda meta, arrays: arrays.update({"given.heads.knots": np.sign(arrays["given.heads.knots"]) * 1.7e308}),
 ]
 

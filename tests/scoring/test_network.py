@@ -261,18 +261,18 @@ def test_models_without_a_network(name):
     assert "network" not in train(SENTENCES[:10], config(network__label_weight=0.0, **{name: 0})).components
 
 
+SCALES = {"scale": math.inf}, {"label_scale": -1.0}
 FORGED = [
     (lambda state, arrays: state.pop("scale"), "has no 'scale' of type float"),
     (lambda state, arrays: state.update(columns=[["pos", 4]]), "has a column that is not a pair"),
     (lambda state, arrays: state.update(columns=[["lower", 0]]), "needs the attribute 'lower'"),
     (lambda state, arrays: state.update(columns=[]), "is empty"),
-    (lambda state, arrays: state.update(scale=math.inf), "scale of the network"),
-    (lambda state, arrays: state.update(label_scale=-1.0), "scale of the network"),
+    *((lambda state, arrays, bad=bad: state.update(bad), "scale of the network") for bad in SCALES),
     (lambda state, arrays: arrays["index"].__setitem__(7, len(arrays["words"])), "lacks some of its rows"),
     (lambda state, arrays: arrays["index"].__setitem__(7, -1), "lacks some of its rows"),
     (lambda state, arrays: [arrays.pop(name) for name in CONTEXT], "array 'words' is of size"),
-    (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), 1e9), "too large, or not a number"),
-    (lambda state, arrays: arrays["context_bias"].__setitem__((0, 0), -math.inf), "too large, or not a number"),
+    (lambda state, arrays: arrays["context_bias"].put(0, 1e9), "too large, or not a number"),
+    (lambda state, arrays: arrays["context_bias"].put(0, -math.inf), "too large, or not a number"),
     (lambda state, arrays: arrays["context_hidden"].__setitem__((1, 1, 1), -128), "larger than 127"),
     (lambda state, arrays: arrays["context_output"].__setitem__((1, 1), -32768), "larger than 127"),
     (lambda state, arrays: arrays["context_scales"].__setitem__((1, 0), math.nan), "has a scale that is too large"),
