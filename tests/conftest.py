@@ -1,5 +1,6 @@
 """Fixtures of several test files."""
 
+import dataclasses
 import logging
 import os
 from functools import partial
@@ -48,6 +49,19 @@ def site(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "site"
+
+
+@pytest.fixture(scope="module")
+def few_words():
+    """Learn confidence from few words, in copies of this process that need not import what they use."""
+    from sklearn import linear_model, model_selection  # noqa: F401
+
+    from nonproj.components import confidence
+
+    few = dataclasses.replace(confidence.CONFIDENCE, min_words=50, min_wrong=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(confidence, "CONFIDENCE", few)
+        yield
 
 
 @pytest.fixture(scope="module")

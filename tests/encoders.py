@@ -11,20 +11,16 @@ import numpy as np
 if TYPE_CHECKING:
     from nonproj.scoring.encoders.scorer import EncoderScorer
 
-SENTENCES = [
-    ["The", "dog", "saw", "the", "unbelievable", "cats"],
-    ["dogs", "see"],
-    [],
-    ["a", "\u00a0", "cat", "zebra", "<s>", "[CLS]", "dog", "\u4e2d"],
-    ["see"] * 30,
-    ["unbelievable" * 9, "dog"],
-]
+SENTENCES = [["The", "dog", "saw", "the", "unbelievable", "cats"], ["dogs", "see"], []]
+SENTENCES += [["a", "\u00a0", "cat", "zebra", "<s>", "[CLS]", "dog", "\u4e2d"]]
+SENTENCES += [["see"] * 30, ["unbelievable" * 9, "dog"]]
 """Words with one and several pieces, unknown ones, none at all, and more than a window has."""
 
 WORDS = ["the", "dog", "cat", "see", "saw", "un", "believ", "a", "b", "s", "e"]
 ENDS = ["s", "able", "believ", "e", "b", "un"]
 
-SIZES = {"layers": 2, "heads": 4, "hidden": 32, "inner": 64, "positions": 24}
+SIZES = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 64}
+SIZES |= {"max_position_embeddings": 24}
 
 
 def special(*names: str) -> list[dict[str, object]]:
@@ -41,30 +37,25 @@ def template(first: str, last: str, numbers: dict[str, int]) -> dict[str, object
     return {"type": "TemplateProcessing", "single": single, "pair": [*single, *single[1:]], "special_tokens": tokens}
 
 
+def tokenizer(names: list[str], **settings: object) -> str:
+    """The file of a tokenizer with special pieces and other settings."""
+    empty = dict.fromkeys(("truncation", "padding", "decoder", "normalizer"))
+    return json.dumps({"version": "1.0", **empty, "added_tokens": special(*names), **settings})
+
+
 def wordpiece() -> str:
     """A tokenizer like that of BERT."""
     names = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *(f"##{end}" for end in ENDS), "<", ">", "[", "]"]
     vocabulary = {name: number for number, name in enumerate(names)}
-    model = {
-        "type": "WordPiece",
-        "unk_token": "[UNK]",
-        "continuing_subword_prefix": "##",
-        "max_input_chars_per_word": 200,
-        "vocab": vocabulary,
-    }
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
     normalizer = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "lowercase": True}
-    settings = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": special(*names[:5]),
-        "normalizer": {**normalizer, "strip_accents": None},
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": template("[CLS]", "[SEP]", vocabulary),
-        "decoder": None,
-        "model": model,
-    }
-    return json.dumps(settings)
+    return tokenizer(
+        names[:5],
+        normalizer=normalizer | {"strip_accents": None},
+        pre_tokenizer={"type": "BertPreTokenizer"},
+        post_processor=template("[CLS]", "[SEP]", vocabulary),
+        model=model | {"max_input_chars_per_word": 200, "vocab": vocabulary},
+    )
 
 
 def unigram() -> str:
@@ -72,39 +63,28 @@ def unigram() -> str:
     names = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = [f"\u2581{word}" for word in WORDS] + ENDS + ["<", ">", "\u2581", "d", "o", "g", "t", "h", "T"]
     vocabulary = [[name, 0.0] for name in names] + [[piece, -2.0 - i / 7] for i, piece in enumerate(pieces)]
-    settings = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": special(*names),
-        "normalizer": {"type": "NFKC"},
-        "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True},
-        "post_processor": template("<s>", "</s>", {"<s>": 0, "</s>": 2}),
-        "decoder": None,
-        "model": {"type": "Unigram", "unk_id": 3, "vocab": vocabulary, "byte_fallback": False},
-    }
-    return json.dumps(settings)
+    blanks = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    return tokenizer(
+        names,
+        normalizer={"type": "NFKC"},
+        pre_tokenizer=blanks,
+        post_processor=template("<s>", "</s>", {"<s>": 0, "</s>": 2}),
+        model={"type": "Unigram", "unk_id": 3, "vocab": vocabulary, "byte_fallback": False},
+    )
 
 
 def byte_pairs() -> str:
     """A tokenizer like that of RoBERTa; the letter with a dot is a blank."""
     names = ["<s>", "<pad>", "</s>", "<unk>", *"\u0120abcdeghlnostuv", "\u0120d", "\u0120do", "\u0120dog"]
     merges = [["\u0120", "d"], ["\u0120d", "o"], ["\u0120do", "g"]]
-    vocabulary = {name: number for number, name in enumerate(names)}
-    model = {"type": "BPE", "unk_token": "<unk>", "vocab": vocabulary, "merges": merges}
-    settings = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": special(*names[:4]),
-        "normalizer": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-        "post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0], "trim_offsets": True,
-                           "add_prefix_space": False},
-        "decoder": None,
-        "model": model,
-    }  # fmt: skip
-    return json.dumps(settings)
+    vocabulary, kept = {name: number for number, name in enumerate(names)}, {"add_prefix_space": False}
+    ends = {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0], "trim_offsets": True}
+    return tokenizer(
+        names[:4],
+        pre_tokenizer={"type": "ByteLevel", "trim_offsets": True, "use_regex": True, **kept},
+        post_processor=ends | kept,
+        model={"type": "BPE", "unk_token": "<unk>", "vocab": vocabulary, "merges": merges},
+    )
 
 
 TOKENIZERS = {"wordpiece": wordpiece, "unigram": unigram, "byte_pairs": byte_pairs}
@@ -112,7 +92,7 @@ TOKENIZERS = {"wordpiece": wordpiece, "unigram": unigram, "byte_pairs": byte_pai
 
 def tensors(pieces: int, seed: int = 0) -> dict[str, np.ndarray]:
     """The tensors of a small BERT."""
-    random, hidden, inner = np.random.default_rng(seed), SIZES["hidden"], SIZES["inner"]
+    random, hidden, inner = np.random.default_rng(seed), SIZES["hidden_size"], SIZES["intermediate_size"]
 
     def linear(name: str, outputs: int, inputs: int) -> dict[str, np.ndarray]:
         weight = random.normal(size=(outputs, inputs)) / np.sqrt(inputs)
@@ -122,12 +102,10 @@ def tensors(pieces: int, seed: int = 0) -> dict[str, np.ndarray]:
         weight, bias = random.uniform(0.5, 1.5, hidden), random.normal(size=hidden) / 5
         return {f"{name}.weight": weight, f"{name}.bias": bias}
 
-    found = {
-        f"embeddings.{name}_embeddings.weight": random.normal(size=(rows, hidden))
-        for name, rows in (("word", pieces), ("position", SIZES["positions"]), ("token_type", 2))
-    }
+    rows = {"word": pieces, "position": SIZES["max_position_embeddings"], "token_type": 2}
+    found = {f"embeddings.{name}_embeddings.weight": random.normal(size=(rows[name], hidden)) for name in rows}
     found |= norm("embeddings.LayerNorm")
-    for layer in range(SIZES["layers"]):
+    for layer in range(SIZES["num_hidden_layers"]):
         begin = f"encoder.layer.{layer}."
         for name in ("self.query", "self.key", "self.value", "output.dense"):
             found |= linear(f"{begin}attention.{name}", hidden, hidden)
@@ -138,23 +116,11 @@ def tensors(pieces: int, seed: int = 0) -> dict[str, np.ndarray]:
 
 def config(pieces: int, **changes: object) -> dict[str, object]:
     """The settings of a small BERT."""
-    sizes = {
-        "num_hidden_layers": SIZES["layers"],
-        "num_attention_heads": SIZES["heads"],
-        "hidden_size": SIZES["hidden"],
-        "intermediate_size": SIZES["inner"],
-        "max_position_embeddings": SIZES["positions"],
-        "vocab_size": pieces,
-    }
-    return {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12, "pad_token_id": 0, **sizes, **changes}
+    kind = {"model_type": "bert", "hidden_act": "gelu", "layer_norm_eps": 1e-12, "pad_token_id": 0}
+    return {**kind, **SIZES, "vocab_size": pieces, **changes}
 
 
-def write_folder(
-    folder: Path,
-    tokenizer: str = "wordpiece",
-    weights: dict[str, np.ndarray] | None = None,
-    settings: dict[str, object] | None = None,
-) -> Path:
+def write_folder(folder: Path, tokenizer="wordpiece", weights=None, settings=None) -> Path:
     """Write a small BERT, or other weights with other settings."""
     from safetensors.numpy import save_file
 
@@ -186,6 +152,6 @@ def random_scorer(folder: Path, n_labels: int, n_units: int = 0, seed: int = 0) 
     for name in ("sibling", "grandparent"):
         arrays[f"{name}_weight"] = rng.normal(0.0, 3.0, arrays[f"{name}_weight"].shape).astype(np.float32)
     encoder = Encoder(found.architecture, quantise(found.arrays), found.tokenizer)
-    shapes = {"tag_in": (SIZES["hidden"], TAG_UNITS), "tag_bias": (TAG_UNITS,), "tag_output": (n_units, TAG_UNITS)}
+    shapes = {"tag_in": (SIZES["hidden_size"], TAG_UNITS), "tag_bias": (TAG_UNITS,), "tag_output": (n_units, TAG_UNITS)}
     of_tags = {name: rng.normal(0.0, 0.3, shape).astype(np.float32) for name, shape in shapes.items()}
     return EncoderScorer(encoder, BiaffineLayers(arrays), 3.0, 2.0, TagLayer(of_tags, 0.5) if n_units else None)

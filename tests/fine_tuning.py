@@ -21,20 +21,16 @@ from nonproj.scoring.encoders.session import Encoder  # noqa: E402
 
 WORDS = [*NOUNS, *VERBS, *ADJECTIVES, *PARTICIPLES, "den", "."]
 
-SMALL = {
-    "network.epochs": 0,
-    "tagger.epochs": 0,
-    "segmenter.epochs": 0,
-    "confidence.share": 0,
-    "training.epochs": 1,
-    "labeler.epochs": 1,
-    "pruner.epochs": 1,
-    "features.bits": 12,
-    "pruner.bits": 12,
-    "labeler.bits": 12,
-    "encoder.epochs": 12,
-    "encoder.learning_rate": 2e-3,
-}
+SMALL = dict.fromkeys(("network.epochs", "tagger.epochs", "segmenter.epochs", "confidence.share"), 0)
+SMALL |= dict.fromkeys(("training.epochs", "labeler.epochs", "pruner.epochs"), 1)
+SMALL |= dict.fromkeys(("features.bits", "pruner.bits", "labeler.bits"), 12)
+SMALL |= {"encoder.epochs": 12, "encoder.learning_rate": 2e-3}
+
+
+def options(folder, **changes) -> Config:
+    """Options for learning with the encoder in a folder."""
+    changes = {name.replace("__", "."): value for name, value in changes.items()}
+    return Config().with_overrides(SMALL | {"encoder.folder": str(folder)} | changes)
 
 
 def write_tiny(path: Path) -> Path:

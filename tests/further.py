@@ -7,9 +7,9 @@ from nonproj.io.copies import with_rows
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
 
-SMALL = toy.QUICK | dict.fromkeys(("features.bits", "labeler.bits", "tagger.bits"), 16) | {"pruner.bits": 14}
-SMALL |= {"training.epochs": 3, "pruner.folds": 2, "segmenter.epochs": 0, "confidence.share": 0}
-SMALL |= dict.fromkeys(("tagger.epochs", "labeler.epochs"), 2)
+SMALL = toy.QUICK | {"pruner.bits": 14, "training.epochs": 3, "segmenter.epochs": 0, "confidence.share": 0}
+SMALL |= dict.fromkeys(("features.bits", "labeler.bits", "tagger.bits"), 16)
+SMALL |= dict.fromkeys(("tagger.epochs", "labeler.epochs", "pruner.folds"), 2)
 SMALL |= {"decoding.projective": False}  # a small treebank would get projective trees
 
 
@@ -24,9 +24,8 @@ def blank(sentences):
 
 def accuracy(model, sentences):
     """The share of right heads, with predicted tags."""
-    parses = Parser(model, tags="all").parse_all(blank(sentences))
-    right = [parse.decoded.heads == s.heads for (_, parse), s in zip(parses, sentences, strict=True)]
-    return np.concatenate(right).mean()
+    parses = zip(sentences, Parser(model, tags="all").parse_all(blank(sentences)), strict=True)
+    return np.concatenate([parse.decoded.heads == s.heads for s, (_, parse) in parses]).mean()
 
 
 def renamed(sentences, suffix):

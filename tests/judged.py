@@ -24,10 +24,8 @@ def random_tree(generator, n):
 
 def sentence_of(heads, labels, forms, tags=None) -> Sentence:
     columns = zip(forms, tags or "N" * len(labels), heads[1:], labels, strict=True)
-    rows = [
-        [str(i), form, "_", tag, "_", "_", str(head), label, "_", "_"]
-        for i, (form, tag, head, label) in enumerate(columns, 1)
-    ]
+    words = enumerate(columns, 1)
+    rows = [[str(i), form, "_", tag, "_", "_", str(h), label, "_", "_"] for i, (form, tag, h, label) in words]
     return Sentence(rows, np.array(heads, dtype=np.int32))
 
 
@@ -72,9 +70,8 @@ def _analysis(chance: random.Random, text: str, pieces: list[int]) -> str:
             length = min(pieces[position] if chance.random() < 0.8 else chance.choice((1, 2, 3)), end - position)
             form = text[position : position + length]
             many = chance.random() < (0.5 if form.startswith("A") else 0.05)  # words may be equal to each other
-            tokens.append(
-                (form, chance.choices((form, form[:1], "x", "A", "a"), k=chance.randint(2, 3)) if many else [form])
-            )
+            words = chance.choices((form, form[:1], "x", "A", "a"), k=chance.randint(2, 3)) if many else [form]
+            tokens.append((form, words))
             position += length
         blocks.append(_block(chance, tokens))
     return "".join(blocks)

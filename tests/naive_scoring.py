@@ -9,17 +9,8 @@ from naive_trees import candidates
 OUTSIDE, UNKNOWN, START, END, ROOT, FIRST = range(6)
 """Reserved numbers of every attribute; the strings of a vocabulary are numbered from FIRST."""
 
-WORDS_OF = {
-    "arc": "hm",
-    "sibling": "hsm",
-    "grandparent": "ghm",
-    "grandsibling": "ghsm",
-    "trisibling": "hrsm",
-    "label": "hmglraz",
-    "labelled_arc": "hm",
-    "label_sibling": "hsm",
-    "label_grandparent": "ghm",
-}
+WORDS_OF = {"arc": "hm", "sibling": "hsm", "grandparent": "ghm", "grandsibling": "ghsm", "trisibling": "hrsm"}
+WORDS_OF |= {"label": "hmglraz", "labelled_arc": "hm", "label_sibling": "hsm", "label_grandparent": "ghm"}
 """The words of each type of part, in the order in which they are hashed."""
 
 
@@ -37,24 +28,11 @@ def text_of(row, attribute):
         return form[: int(attribute[6:])].lower()
     if attribute.startswith("suffix"):
         return form[-int(attribute[6:]) :].lower()
-    return {
-        "form": form,
-        "lower": form.lower(),
-        "lemma": form.lower() if lemma == "_" else lemma,
-        "cpos": coarse,
-        "pos": tag,
-        "feats": feats,
-        "tag": f"{tag} {feats}",
-        "shape": shape_of(form),
-        "vector": (form, form.lower()),
-        "key": (form.lower(), "\t" + tag),
-        "morph": f"{tag}\t{feats}",
-        "enclosure": "0",
-        "segment": "0",
-        "cluster": None,
-        "cluster4": None,
-        "cluster6": None,
-    }[attribute]
+    found = {"form": form, "lower": form.lower(), "cpos": coarse, "pos": tag, "feats": feats, "tag": f"{tag} {feats}"}
+    found |= {"lemma": form.lower() if lemma == "_" else lemma, "shape": shape_of(form), "morph": f"{tag}\t{feats}"}
+    found |= {"vector": (form, form.lower()), "key": (form.lower(), "\t" + tag)}
+    found |= dict.fromkeys(("enclosure", "segment"), "0") | dict.fromkeys(("cluster", "cluster4", "cluster6"))
+    return found[attribute]
 
 
 CLOSES = {
@@ -134,9 +112,8 @@ def number_of(sentence, vocabularies, node, attribute, row=None):
 
 def information(sentences, feature):
     """I(feature; label | tag) in nats, as the fall of the label's entropy, and the share of words with the feature."""
-    words = [
-        (row[3] if row[4] == "_" else row[4], feature in row[5].split("|"), row[7]) for s in sentences for row in s.rows
-    ]
+    rows = [row for sentence in sentences for row in sentence.rows]
+    words = [(row[3] if row[4] == "_" else row[4], feature in row[5].split("|"), row[7]) for row in rows]
 
     def entropy(given):
         total = 0.0
@@ -280,8 +257,7 @@ def listed(part, arcs):
                 places = sorted(itertools.combinations(range(len(row)), 3), key=lambda triple: triple[::-1])
                 found += [((h, *(row[place] for place in triple)), side) for triple in places]
         elif part == "sibling":
-            for side in (0, 1):
-                outward = [n_nodes, *candidates(arcs, h, side), n_nodes + 1]
+            for side, outward in enumerate(rows):
                 found += [((h, outward[a], outward[b]), side) for b in range(1, len(outward)) for a in range(b)]
         else:
             outward = candidates(arcs, h, 0) + candidates(arcs, h, 1)

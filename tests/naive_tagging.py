@@ -39,14 +39,10 @@ def probabilities(words, form, tags, weights, longest=7, rare=10):
     of_suffix, of_lower, of_form = weights
     frequency = Counter(f for f, _ in words)
     p = dict.fromkeys(tags, 1e-6 / len(tags))
+    known = [(f.lower(), tag) for f, tag in words if frequency[f] <= rare and kind_of(f) == kind_of(form)]
     for length in range(min(longest, len(form.lower())) + 1):
         suffix = form.lower()[len(form.lower()) - length :]
-        similar = [
-            tag
-            for f, tag in words
-            if frequency[f] <= rare and kind_of(f) == kind_of(form) and f.lower().endswith(suffix) and len(f) >= length
-        ]
-        p = mixed(p, Counter(similar), of_suffix)
+        p = mixed(p, Counter(tag for f, tag in known if f.endswith(suffix)), of_suffix)
     p = mixed(p, Counter(tag for f, tag in words if f.lower() == form.lower()), of_lower)
     return mixed(p, Counter(tag for f, tag in words if f == form), of_form)
 
@@ -98,12 +94,10 @@ def places(texts, tagset, atoms, priors, before, tag, bits):
                 offset = int(slot[1:] or 0)
                 if slot[0] == "w":
                     number = atoms(offset, name) % 2**32
+                elif name == "same":
+                    number = value_of(tagset, before["pq".index(slot)], attribute)
                 else:
-                    previous = before["pq".index(slot)]
-                    if name == "same":
-                        number = value_of(tagset, previous, attribute)
-                    else:
-                        number = level_number(tagset.tags, previous, name)
+                    number = level_number(tagset.tags, before["pq".index(slot)], name)
                 key += upper(random64(f"tagger/{text}/{slot[0]}{offset:+d}.{name}") * number)
             found[kind_of_template(text)].append((key % 2**32 >> (32 - bits)) ^ unit)
     return found

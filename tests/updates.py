@@ -12,13 +12,12 @@ from nonproj.parts.space import part_space
 from nonproj.scoring.scorer import Scorer
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
-from nonproj.types import PartSpace, Sentence
 
-BITS = 12
-FILES = load_templates(parts="third")
+BITS, LABELS = 12, 3
+FILES = load_templates(parts="third", labelled=True)
 
 
-def draw_parts(rng: np.random.Generator, heads: np.ndarray, name: str) -> PartSpace:
+def draw_parts(rng, heads, name):
     """The parts over random candidate arcs, those of a tree among them."""
     n = len(heads) - 1
     arcs, mask = draw_arcs(rng, n), np.zeros((n + 1, n + 1), bool)
@@ -27,26 +26,25 @@ def draw_parts(rng: np.random.Generator, heads: np.ndarray, name: str) -> PartSp
     return part_space(arc_space_from_mask(mask), name)
 
 
-def draw_update(
-    seed: int, name: str, n: int, margin: float = 0.0, relaxed: bool = True, **options
-) -> tuple[Perceptron, PartExample, Sentence, TokenEncoder]:
-    """A perceptron of random weights, a sentence with its example, and the rest that the twin needs."""
+def draw_update(seed, name, n, margin=0.0, relaxed=True, label_margin=None, **options):
+    """A perceptron of random weights, a sentence with its example, and the rest that the twin needs.
+
+    With a margin of labels, these are scored with the arcs.
+    """
     rng = np.random.default_rng(seed)
     sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
     encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
     parts = draw_parts(rng, heads, name)
-    perceptron = Perceptron(Scorer(FILES, encoder.attributes, name), BITS, margin, DualOptions(**options), relaxed)
+    labels = None if label_margin is None else rng.integers(0, LABELS, n)
+    scorer = Scorer(FILES, encoder.attributes, name, 0 if labels is None else LABELS)
+    perceptron = Perceptron(scorer, BITS, margin, DualOptions(**options), relaxed, label_margin or 0.0)
     # Multiples of 1/64 are exact in float32, and ties between sums of dozens of them are rare.
     perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    return perceptron, PartExample(encoder.encode(sentence), heads, parts), sentence, encoder
+    return perceptron, PartExample(encoder.encode(sentence), heads, parts, labels), sentence, encoder
 
 
-def twin_scores(
-    perceptron: Perceptron, example: PartExample, sentence: Sentence, encoder: TokenEncoder
-) -> tuple[np.ndarray, list[list[int]]]:
+def twin_scores(perceptron, example, sentence, encoder):
     """The scores of all parts by the twin, and the places of each part."""
-    places = []
-    for name in example.parts.names:
-        for words, side in naive.listed(name, example.parts.arcs):
-            places.append(naive.places(sentence, encoder.vocabularies, FILES[name], words, BITS, side))
+    parts = [(FILES[name], *part) for name in example.parts.names for part in naive.listed(name, example.parts.arcs)]
+    places = [naive.places(sentence, encoder.vocabularies, spec, words, BITS, side) for spec, words, side in parts]
     return np.array([sum(float(perceptron.weights[i]) for i in found) for found in places]), places

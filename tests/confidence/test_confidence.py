@@ -167,9 +167,8 @@ def test_evidence_of_tagger_and_segmenter_is_that_of_the_definition(seed):
     given = tokens, problem_of(space, scores, options), lowest, marginals, decoded, np.arange(n), np.ones(n)
     tags, text = rng.random(n) * 9, rng.normal(size=(n + 1, 2)).astype(np.float32)
     tags[0] = np.inf
-    *kinds, untagged = (
-        gather(ConfidenceInput(*given, *more), 0, options, np.inf) for more in ((), (tags,), (tags, text), (None, text))
-    )
+    inputs = (ConfidenceInput(*given, *more) for more in ((), (tags,), (tags, text), (None, text)))
+    *kinds, untagged = (gather(each, 0, options, np.inf) for each in inputs)
     assert [each.kind for each in kinds] == list(EVIDENCE)
     features, first = kinds[2].features, len(FEATURES)
     for each, columns in zip(kinds, EVIDENCE.values(), strict=True):
@@ -237,29 +236,27 @@ def test_strings_of_held_out_sentences_become_unknown():
     assert seen.encode(other).atoms[4].tolist() == [UNKNOWN, FIRST, UNKNOWN] and not len(seen.encode(other).feat)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda meta, arrays: meta.pop("limit"),
-        *(lambda meta, arrays, each=each: meta.update(limit=each) for each in (float("nan"), "1")),
-        *(lambda meta, arrays, each=each: meta.update(features=each) for each in (["marginal"], {})),
-        lambda meta, arrays: meta["features"].update(tagged=[]),
-        lambda meta, arrays: meta["features"].update(other=["marginal"]),
-        lambda meta, arrays: meta["features"]["text"].pop(),
-        lambda meta, arrays: meta["features"].update(tagged=list(EVIDENCE["tagged"])),
-        lambda meta, arrays: arrays.pop("given.heads.knots"),
-        lambda meta, arrays: arrays.update({"given.heads.knots": arrays["given.heads.knots"][:, ::-1]}),
-        lambda meta, arrays: arrays.update({"text.heads.knots": arrays["given.heads.knots"]}),
-        lambda meta, arrays: arrays.update({"text.labels.values": arrays["text.labels.values"][:, :-1]}),
-        lambda meta, arrays: arrays.update({"given.labels.values": arrays["given.labels.values"].astype(np.float32)}),
-        lambda meta, arrays: arrays.update({"given.trees.bias": np.array([np.inf])}),
-        lambda meta, arrays: arrays.update({"text.trees.bias": np.zeros(2)}),
-        lambda meta, arrays: arrays.update({"given.trees.tags": np.zeros((2, 2))}),
-        lambda meta, arrays: arrays.update({f"given.trees.{name}": np.zeros((3, 0)) for name in ("knots", "values")}),
-        lambda meta, arrays: arrays.update({"text.trees.bias": np.array([1e300])}),
-        lambda meta, arrays: arrays.update({"given.heads.knots": np.sign(arrays["given.heads.knots"]) * 1.7e308}),
-    ],
-)
+FORGERIES = [
+    lambda meta, arrays: meta.pop("limit"),
+    *(lambda meta, arrays, each=each: meta.update(limit=each) for each in (float("nan"), "1")),
+    *(lambda meta, arrays, each=each: meta.update(features=each) for each in (["marginal"], {})),
+    *(lambda meta, arrays, each=each: meta["features"].update({each: []}) for each in ("tagged", "other")),
+    lambda meta, arrays: meta["features"]["text"].pop(),
+    lambda meta, arrays: meta["features"].update(tagged=list(EVIDENCE["tagged"])),
+    lambda meta, arrays: arrays.pop("given.heads.knots"),
+    lambda meta, arrays: arrays.update({"given.heads.knots": arrays["given.heads.knots"][:, ::-1]}),
+    lambda meta, arrays: arrays.update({"text.heads.knots": arrays["given.heads.knots"]}),
+    lambda meta, arrays: arrays.update({"text.labels.values": arrays["text.labels.values"][:, :-1]}),
+    lambda meta, arrays: arrays.update({"given.labels.values": arrays["given.labels.values"].astype(np.float32)}),
+    lambda meta, arrays: arrays.update({"given.trees.bias": np.array([np.inf])}),
+    *(lambda meta, arrays, x=x: arrays.update({"text.trees.bias": np.array(x)}) for x in ([0.0, 0.0], [1e300])),
+    lambda meta, arrays: arrays.update({"given.trees.tags": np.zeros((2, 2))}),
+    lambda meta, arrays: arrays.update({f"given.trees.{name}": np.zeros((3, 0)) for name in ("knots", "values")}),
+    lambda meta, arrays: arrays.update({"given.heads.knots": np.sign(arrays["given.heads.knots"]) * 1.7e308}),
+]
+
+
+@pytest.mark.parametrize("change", FORGERIES)
 def test_a_forged_state_is_refused(change):
     rng = np.random.default_rng(0)
     meta, arrays = Classifier(10.0, draw_models(rng, "given"), text=draw_models(rng, "text")).state()

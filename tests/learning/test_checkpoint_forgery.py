@@ -35,63 +35,49 @@ def checkpoint(original, tmp_path):
     return shutil.copy(original, tmp_path / "a.checkpoint")
 
 
-def change_weights(name, change):
-    """Return a forgery of one array."""
-    return lambda saved: saved.weights.update({name: change(np.array(saved.weights[name]))})
+def forged(name, change=None):
+    """Return a forgery of one array, which is removed, or changed by a function that may return another."""
 
+    def forge(saved):
+        array = np.array(saved.weights.pop(name))
+        if change:
+            found = change(array)
+            saved.weights[name] = array if found is None else found
 
-def set_entry(place, value):
-    """Return a change of one entry of an array."""
-
-    def change(array):
-        array[place] = value
-        return array
-
-    return change
-
-
-def remove(name):
-    """Return a forgery without an array."""
-    return lambda saved: saved.weights.pop(name)
+    return forge
 
 
 STEPS, ARCS = "its number of steps is not that of its epochs", "its arcs are wrong"
+TOTAL, WEIGHTS = "unfinished.total", "unfinished.weights"
 
 FORGERIES = {
     STEPS: [
-        lambda saved: saved.components["unfinished"].update(step="x"),
-        lambda saved: saved.components["unfinished"].update(step=0),
-        lambda saved: saved.components["unfinished"].update(step=True),
+        *(lambda saved, step=step: saved.components["unfinished"].update(step=step) for step in ("x", 0, True)),
         lambda saved: saved.components["unfinished"].pop("step"),
         lambda saved: saved.meta.update(log=[{}] * 9),
         lambda saved: saved.meta.pop("log"),
     ],
     ARCS: [
-        change_weights("arcs", lambda a: a[:0]),
-        change_weights("arcs", lambda a: np.repeat(a, 2, 0)),
-        *(change_weights("arcs", set_entry(*each)) for each in (((0, 1), 1 << 30), ((0, 2), -5))),
+        *(forged("arcs", change) for change in (lambda a: a[:0], lambda a: np.repeat(a, 2, 0))),
+        *(forged("arcs", change) for change in (lambda a: a.put(1, 1 << 30), lambda a: a.put(2, -5))),
     ],
-    f"{ARCS}: sentence 1 lacks some of its gold tree": [change_weights("arcs", lambda a: a[a[:, 0] != 0])],
+    f"{ARCS}: sentence 1 lacks some of its gold tree": [forged("arcs", lambda a: a[a[:, 0] != 0])],
     f"{ARCS}: they are not in the order of the sentences": [
-        change_weights("arcs", lambda a: a[::-1]),
-        *(change_weights("arcs", set_entry(*each)) for each in (((0, 0), -1), ((-1, 0), 8))),
+        *(forged("arcs", change) for change in (lambda a: a[::-1], lambda a: a.put(0, -1), lambda a: a.put(-3, 8))),
     ],
     f"{ARCS}: three columns of integers are expected": [
-        change_weights("arcs", lambda a: a[:, :2]),
-        change_weights("arcs", lambda a: a.astype(np.float64)),
-        remove("arcs"),
+        *(forged("arcs", change) for change in (lambda a: a[:, :2], np.float64, None)),
     ],
     "some weights of 'total' are too large": [
-        *(change_weights("unfinished.total", set_entry(7, number)) for number in (1e300, np.nan)),
+        *(forged(TOTAL, lambda a, number=number: a.put(7, number)) for number in (1e300, np.nan)),
     ],
-    "some weights of 'weights' are too large": [change_weights("unfinished.weights", set_entry(7, -3e38))],
+    "some weights of 'weights' are too large": [forged(WEIGHTS, lambda a: a.put(7, -3e38))],
     "the weights of 'total' are not a table of 1024 numbers": [
-        *(change_weights("unfinished.total", change) for change in (np.float32, lambda a: a[:512])),
-        remove("unfinished.total"),
+        *(forged(TOTAL, change) for change in (np.float32, lambda a: a[:512], None)),
     ],
-    "the weights of 'pruner' are not a table of 1024": [change_weights("pruner", lambda a: np.tile(a, 2))],
-    "the weights of 'labeler' are not a table of 4096": [change_weights("labeler", np.int16), remove("labeler")],
-    "it has the tags of other sentences": [change_weights("tag_columns", lambda a: a[:-4]), remove("tag_columns")],
+    "the weights of 'pruner' are not a table of 1024": [forged("pruner", lambda a: np.tile(a, 2))],
+    "the weights of 'labeler' are not a table of 4096": [forged("labeler", np.int16), forged("labeler")],
+    "it has the tags of other sentences": [forged("tag_columns", lambda a: a[:-4]), forged("tag_columns")],
     "the component 'tagger' has 'tagger.weights', which is not": [lambda saved: saved.components["tagger"].clear()],
     "a scale of the network is not a number": [lambda saved: saved.components["network"].update(scale=-1.0)],
 }

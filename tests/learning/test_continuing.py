@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import toy
 from further import Interrupt, accuracy, blank, renamed, small, weights_of
+from judged import text_of
 from models import prepared
 from problems import draw_tags
 
@@ -254,8 +255,7 @@ def test_what_cannot_be_continued(start):
 def test_the_command(tmp_path, start, capsys):
     model, text, out = (str(tmp_path / name) for name in ("m.nonproj", "t.conllu", "o.nonproj"))
     start.save(model)
-    rows = ("".join("\t".join(row) + "\n" for row in s.rows) + "\n" for s in few(6))
-    Path(text).write_text("".join(rows), encoding="utf-8")
+    Path(text).write_text(text_of(*few(6)), encoding="utf-8")
     command = ["train", text, "--from", model, "-o"]
     assert main([*command, out]) == 0
     found = Model.load(out)

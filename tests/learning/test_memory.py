@@ -126,7 +126,7 @@ def test_the_rounded_mean_is_the_mean_rounded(bits):
 # -- what a stage frees
 
 
-def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch):
+def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch, few_words):
     alive, seen = [], []
     make, run = confidence.second_parser, confidence.run_apart
 
@@ -137,7 +137,7 @@ def test_the_second_parser_is_freed_before_the_classifier_is_learnt(monkeypatch)
 
     monkeypatch.setattr(confidence, "second_parser", made)
     monkeypatch.setattr(confidence, "run_apart", lambda *given: seen.extend(each() for each in alive) or run(*given))
-    train(toy.noisy_sentences(160), Config().with_overrides(SMALL | {"confidence.share": 0.5}))
+    train(toy.noisy_sentences(40), Config().with_overrides(SMALL | {"confidence.share": 0.5}))
     assert seen == [None, None]
 
 

@@ -190,17 +190,17 @@ CYCLE, TWO_ROOTS = ["2 x _", "1 x _", "_ _ _"], ["0 x _", "_ _ _", "0 x _"]
 FORBIDDEN, NONE = ["_ _ Head=2", "_ _ NotHead=0", "_ _ NotHead=0"], ["_ _ _"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "changes", "message"),
-    [
-        (CYCLE, {}, "<stream>:1: the given heads form a cycle: 1 <- 2 <- 1"),
-        (TWO_ROOTS, {"treebank__root": "single"}, "<stream>:3: all sentences need several roots"),
-        (FORBIDDEN, {"treebank__partial": "misc"}, "<stream>:1: no tree obeys the given and forbidden heads"),
-        (NONE, {}, "<stream>:1: HEAD is absent for all words of all sentences"),
-        (NONE, {"treebank__partial": "misc"}, "<stream>:1: Head= in MISC is absent for all words"),
-        (TWO_ROOTS, {"treebank__partial": "none"}, "<stream>:1: HEAD is absent"),
-    ],
-)
+IMPOSSIBLE = [
+    (CYCLE, {}, "<stream>:1: the given heads form a cycle: 1 <- 2 <- 1"),
+    (TWO_ROOTS, {"treebank__root": "single"}, "<stream>:3: all sentences need several roots"),
+    (FORBIDDEN, {"treebank__partial": "misc"}, "<stream>:1: no tree obeys the given and forbidden heads"),
+    (NONE, {}, "<stream>:1: HEAD is absent for all words of all sentences"),
+    (NONE, {"treebank__partial": "misc"}, "<stream>:1: Head= in MISC is absent for all words"),
+    (TWO_ROOTS, {"treebank__partial": "none"}, "<stream>:1: HEAD is absent"),
+]
+
+
+@pytest.mark.parametrize(("rows", "changes", "message"), IMPOSSIBLE)
 def test_impossible_annotation_is_an_error_with_its_line(rows, changes, message):
     with pytest.raises(DataError) as raised:
         train(read(*rows), small(**changes))

@@ -1,6 +1,5 @@
 """Training by several processes makes the same file as by one, also when it is interrupted and resumed."""
 
-import dataclasses
 import os
 import sys
 import time
@@ -12,7 +11,6 @@ from further import Interrupt
 from nonproj.components import confidence
 from nonproj.components.base import RunOptions
 from nonproj.components.trainer import train
-from nonproj.learning.hyperparameters import CONFIDENCE
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.workers import copies
@@ -21,7 +19,8 @@ OPTIONS = toy.QUICK | dict.fromkeys(("features.bits", "pruner.bits"), 14) | {"ne
 OPTIONS |= dict.fromkeys(("labeler.bits", "tagger.bits"), 16) | dict.fromkeys(("pruner.folds", "training.epochs"), 3)
 OPTIONS |= dict.fromkeys(("tagger.epochs", "labeler.epochs"), 1) | {"confidence.share": 0.5}
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there are processes copied")
+ONLY_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only there are processes copied")
+pytestmark = [ONLY_LINUX, pytest.mark.usefixtures("few_words")]
 
 
 @pytest.fixture(autouse=True)
@@ -33,21 +32,12 @@ def copied(monkeypatch):
     return made
 
 
-SENTENCES, CONFIG = toy.noisy_sentences(60), Config().with_overrides(OPTIONS)
+SENTENCES, CONFIG = toy.noisy_sentences(50), Config().with_overrides(OPTIONS)
 
 
 def learn(held_out=(), **run):
     """Train a model."""
     return train(SENTENCES, CONFIG, held_out=held_out, run=RunOptions(**run))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def few_words():
-    """Learn confidence from few words."""
-    with pytest.MonkeyPatch.context() as patch:
-        few = dataclasses.replace(CONFIDENCE, min_words=50, min_wrong=1)
-        patch.setattr(confidence, "CONFIDENCE", few)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +64,10 @@ def test_held_out_sentences_are_parsed_as_by_one_process():
     assert alone == beside
 
 
-@pytest.mark.parametrize(
-    ("later", "slow"),
-    [(1, True), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((1, False), (2, True), (2, False)))],
-)
+THOROUGH = [pytest.param(*each, marks=pytest.mark.thorough) for each in ((1, False), (2, True), (2, False))]
+
+
+@pytest.mark.parametrize(("later", "slow"), [(1, True), *THOROUGH])
 def test_an_interrupted_training_goes_on(whole, tmp_path, monkeypatch, later, slow):
     """Twice interrupted in the parser's epochs, when confidence is complete, or when it is not."""
     path = tmp_path / "checkpoint"

@@ -17,7 +17,7 @@ from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError
 from nonproj.io.copies import with_rows
 from nonproj.learning.corpus import SILVER, Auxiliary
-from nonproj.learning.hyperparameters import AUXILIARY, CONFIDENCE
+from nonproj.learning.hyperparameters import AUXILIARY
 from nonproj.linear.streams import Stream
 from nonproj.pipeline.parser import Parser
 
@@ -107,9 +107,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path, loop):
 
 
 @pytest.mark.thorough
-def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(monkeypatch):
-    few = dataclasses.replace(CONFIDENCE, min_words=50, min_wrong=1)
-    monkeypatch.setattr("nonproj.components.confidence.CONFIDENCE", few)
+def test_confidence_is_learnt_from_held_out_sentences_of_the_treebank(few_words):
     treebank = toy.noisy_sentences(100)
     config = small(confidence__share=0.5, training__epochs=1)
     found = learn(treebank, toy.sentences(60, seed=1), config).meta["confidence"]

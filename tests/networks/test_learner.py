@@ -49,9 +49,8 @@ def test_a_step_is_of_the_examples_that_end_in_it():
 
 @pytest.mark.parametrize(("warm_up", "shares"), [(0, [0, 4, 8, 10, 14, 18]), (3, [4, 8, 10, 14, 18, 20])])
 def test_rates_fall_with_the_examples_that_were_seen(warm_up, shares):
-    network = trained(
-        2, [1] * 10, batch=4, rate=0.01, last_rate=0.2, last_row_rate=0.5, warm_up=warm_up, averaged=False
-    )
+    rates = {"rate": 0.01, "last_rate": 0.2, "last_row_rate": 0.5}
+    network = trained(2, [1] * 10, batch=4, warm_up=warm_up, averaged=False, **rates)
     dense, rows = np.diff([*network.values, (network.dense[0][0], network.rows[0].table[0, 0])], axis=0).T
     done, rising = np.array(shares) / 20, np.minimum(np.arange(1, 7) / max(warm_up, 1), 1.0)
     np.testing.assert_allclose(dense, 0.01 * rising * (1 - 0.8 * done), rtol=1e-4)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from instances import seeds
-from naive_network import in_training, slope_at
+from naive_network import in_training, slope_at, sums_of_rows
 
 from nonproj.networks.context_learning import ContextLayers
 from nonproj.networks.hyperparameters import TAGS
@@ -55,7 +55,7 @@ class Drawn:
 
     def value(self, tables):
         """The hidden layers by their definition, in float64, times their weights."""
-        vectors = naive_sums(self.inputs.words, tables["rows"])
+        vectors = sums_of_rows(self.inputs.words, tables["rows"])
         if "matrix" in tables:
             vectors = [v + own @ tables["matrix"] for v, own in zip(vectors, self.inputs.vectors, strict=True)]
         sums = [vector.tolist() for vector in vectors]
@@ -68,14 +68,8 @@ class Drawn:
         rows = np.reshape(sums, (-1, UNITS)).tolist()
         if "alone" in tables:
             rows += np.reshape([vector @ tables["alone"] for vector in vectors], (-1, UNITS)).tolist()
-        hidden = np.maximum(naive_sums(self.inputs.items, np.array(rows + tables["more"].tolist())), 0.0)
+        hidden = np.maximum(sums_of_rows(self.inputs.items, np.array(rows + tables["more"].tolist())), 0.0)
         return float((hidden * self.dropout.units * self.weights).sum())
-
-
-def naive_sums(rows, table):
-    """The sum of each item's rows, each times its factor."""
-    zeros, bounds = np.zeros(len(table[0])), zip(rows.start[:-1], rows.start[1:], strict=True)
-    return [sum((rows.factor[j] * table[rows.row[j]] for j in range(a, b)), zeros) for a, b in bounds]
 
 
 @pytest.mark.parametrize("with_vectors", [False, True])

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from naive_network import rows_of_item, sums_of_rows
 
 from nonproj.networks.rows import AdaGrad, RowGradient, SparseRows, spread_rows, sum_rows
 
@@ -15,28 +16,15 @@ def draw_rows(rng, n_items, n_rows):
     return SparseRows(start, row.astype(np.int32), factor.astype(np.float32))
 
 
-def pairs(rows, item):
-    """The rows of an item, with their factors."""
-    begin, end = rows.start[item : item + 2]
-    factors = np.ones(end - begin) if rows.factor is None else rows.factor[begin:end].astype(float)
-    return list(zip(rows.row[begin:end].tolist(), factors.tolist(), strict=True))
-
-
-def naive_sums(rows, table):
-    """The sum of each item's rows."""
-    zeros = np.zeros(table.shape[1])
-    return np.array([sum((f * table[row] for row, f in pairs(rows, i)), zeros) for i in range(len(rows.start) - 1)])
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_sums_are_those_of_the_definition(seed):
     rng = np.random.default_rng(seed)
     rows, table = draw_rows(rng, 6, 5), rng.normal(size=(5, 3)).astype(np.float32)
-    np.testing.assert_allclose(sum_rows(rows, table), naive_sums(rows, table.astype(float)), atol=1e-5)
-    integers, plain = rng.integers(-32768, 32768, (5, 3)).astype(np.int16), rows._replace(factor=None)
-    np.testing.assert_allclose(sum_rows(rows, integers), naive_sums(rows, integers.astype(float)), rtol=1e-5, atol=0.1)
-    exact = sum_rows(plain, integers)
-    assert exact.dtype == np.int32 and exact.tolist() == naive_sums(plain, integers.astype(int)).tolist()
+    np.testing.assert_allclose(sum_rows(rows, table), sums_of_rows(rows, table.astype(float)), atol=1e-5)
+    whole, plain = rng.integers(-32768, 32768, (5, 3)).astype(np.int16), rows._replace(factor=None)
+    np.testing.assert_allclose(sum_rows(rows, whole), sums_of_rows(rows, whole.astype(float)), rtol=1e-5, atol=0.1)
+    exact = sum_rows(plain, whole)
+    assert exact.dtype == np.int32 and exact.tolist() == sums_of_rows(plain, whole.astype(int)).tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -44,7 +32,7 @@ def test_taken_and_scaled_rows_are_those_of_the_items(seed):
     rng = np.random.default_rng(seed)
     rows, chosen = draw_rows(rng, 6, 5), rng.integers(0, 6, 9)
     taken = rows.take(chosen)
-    assert [pairs(taken, i) for i in range(9)] == [pairs(rows, item) for item in chosen]
+    assert [rows_of_item(taken, i) for i in range(9)] == [rows_of_item(rows, item) for item in chosen]
     factor = rng.normal(size=len(taken.row)).astype(np.float32)
     assert taken.scaled(factor).factor.tolist() == (taken.factor * factor).tolist()
     assert taken._replace(factor=None).scaled(factor).factor is factor
@@ -56,7 +44,7 @@ def test_gradients_of_rows_are_those_of_the_sums_transposed(seed):
     rng = np.random.default_rng(seed)
     rows, table, gradient = draw_rows(rng, 6, 5), rng.normal(size=(5, 3)), rng.normal(size=(6, 3))
     found = spread_rows(rows, gradient.astype(np.float32), 5)
-    assert (found * table).sum() == pytest.approx((gradient * naive_sums(rows, table)).sum(), abs=1e-4)
+    assert (found * table).sum() == pytest.approx((gradient * sums_of_rows(rows, table)).sum(), abs=1e-4)
 
 
 @pytest.mark.parametrize("pieces", [1, 2])
@@ -69,7 +57,7 @@ def test_each_item_moves_its_rows_by_a_step_of_adagrad(seed, pieces):
     weights, squares = table.astype(np.float32), np.full((5, pieces), 0.5)
     steps = AdaGrad(weights, 0.2, 0.5, pieces)
     steps.step(RowGradient(gradient, rows), 0.5)
-    for item, row, factor in ((i, *pair) for i in range(6) for pair in pairs(rows, i)):
+    for item, row, factor in ((i, *pair) for i in range(6) for pair in rows_of_item(rows, i)):
         for piece, part in enumerate(np.split(np.arange(4), pieces)):
             change = factor * gradient[item, part].astype(float)
             squares[row, piece] += (change**2).mean()

@@ -2,18 +2,19 @@
 
 import gzip
 import json
-import pathlib
 import re
 import subprocess
 import sys
-import zipfile
 
 import numpy as np
 import pytest
+import toy
+from scripts import SCRIPTS, imported, zipped
 
 from nonproj.components.preparation import load_features
 from nonproj.components.trainer import train
 from nonproj.errors import ConfigError, DataError, FileError, ModelError
+from nonproj.io.objects import from_words
 from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
@@ -21,10 +22,6 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.clusters import PREFIXES, Clusters
 from nonproj.scoring.templates import attributes_of, load_templates
 from nonproj.scoring.vocabulary import PADDING, UNKNOWN, TokenEncoder
-from nonproj.types import Sentence
-from tests import toy
-
-SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "data_scripts" / "fetch_clusters.py"
 
 LINES = "0010\thund\t7\n0010\tkat\t5\n00111111\thus\n01\tser\n1\t.\n"
 SMALL = toy.FROM_GOLD_TAGS | {"labeler.epochs": 1, "training.epochs": 2, "confidence.share": 0.3, "network.epochs": 1}
@@ -37,10 +34,6 @@ def path(tmp_path):
     return path
 
 
-def words(*forms: str) -> Sentence:
-    return Sentence([[str(i), form, "_", "N", "N", "_", "0", "x", "_", "_"] for i, form in enumerate(forms, 1)])
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_word_has_the_bits_of_its_line(path, end):
     path.write_bytes(("\ufeff" + LINES.replace("\n", end)).encode())
@@ -51,22 +44,22 @@ def test_a_word_has_the_bits_of_its_line(path, end):
     assert clusters.of("HUND", "cluster") == "0010" and clusters.of("mand", "cluster") is None
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"0010 hund\n", ":1: "),
-        (b"01\tser\n0120\thund\n", ":2: "),
-        (b"01\tser\n\thund\n", ":2: "),
-        (b"01\tser\n01\t\n", ":2: "),
-        (b"01\tser\t3\t4\n", ":1: "),
-        (b"01\tser\n\n", ":2: "),
-        (b"0" * 65 + b"\tser\n", ":1: "),
-        (b"01\tser\n11\thund\n10\tser\n", ":3: "),
-        (None, ".*no such file"),
-        (b"", ".*is empty"),
-        (b"01\t\xff\n", ".*is not UTF-8"),
-    ],
-)
+REFUSED = [
+    (b"0010 hund\n", ":1: "),
+    (b"01\tser\n0120\thund\n", ":2: "),
+    (b"01\tser\n\thund\n", ":2: "),
+    (b"01\tser\n01\t\n", ":2: "),
+    (b"01\tser\t3\t4\n", ":1: "),
+    (b"01\tser\n\n", ":2: "),
+    (b"0" * 65 + b"\tser\n", ":1: "),
+    (b"01\tser\n11\thund\n10\tser\n", ":3: "),
+    (None, ".*no such file"),
+    (b"", ".*is empty"),
+    (b"01\t\xff\n", ".*is not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("content", "problem"), REFUSED)
 def test_other_files_are_refused_and_malformed_lines_named(path, content, problem):
     path.unlink() if content is None else path.write_bytes(content)
     error = DataError if problem[0] == ":" else FileError
@@ -89,13 +82,13 @@ def test_state_and_damage(path):
 
 
 def test_encoder_numbers_the_clusters_of_words_it_has_not_seen(path):
-    encoder = TokenEncoder.from_sentences([words("hund", "hus", "mand")], list(PREFIXES), 1, Clusters.read(path))
+    encoder = TokenEncoder.from_sentences([from_words(["hund", "hus", "mand"])], list(PREFIXES), 1, Clusters.read(path))
     assert encoder.vocabularies["cluster"] == ["0010", "00111111"]
     assert encoder.vocabularies["cluster4"] == ["0010", "0011"]
-    atoms = encoder.encode(words("hund", "Kat", "mand", "ser")).atoms[PADDING + 1 : -PADDING]
+    atoms = encoder.encode(from_words(["hund", "Kat", "mand", "ser"])).atoms[PADDING + 1 : -PADDING]
     assert (atoms[0] == atoms[1]).all()  # kat is in the cluster of hund
     assert (atoms[2:] == UNKNOWN).all()  # a word without a cluster; a cluster without a word in training
-    assert (TokenEncoder(encoder.vocabularies).encode(words("hund")).atoms[PADDING + 1] == UNKNOWN).all()
+    assert (TokenEncoder(encoder.vocabularies).encode(from_words(["hund"])).atoms[PADDING + 1] == UNKNOWN).all()
 
 
 def test_templates_of_clusters_are_used_only_with_clusters(path):
@@ -107,27 +100,25 @@ def test_templates_of_clusters_are_used_only_with_clusters(path):
         assert load_features(Config().with_overrides(changes), labelled=True)[0]["arc"] == expected["arc"]
 
 
-@pytest.mark.parametrize(
-    ("more", "problem"),
-    [
-        ({"clusters": "h.cluster"}, "clusters is no list of texts"),
-        ({"clusters": ["s.cluster"]}, "'s.cluster': the words of this part are h, m"),
-    ],
-)
-def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_path, more, problem):
+def test_broken_templates_of_clusters_are_errors_even_if_they_are_not_used(tmp_path):
     for name, spec in load_templates(parts="arc").items():
-        (tmp_path / f"{name}.yaml").write_text(json.dumps(spec | (more if name == "arc" else {})))
-    with pytest.raises(ConfigError, match=f"^{re.escape(str(tmp_path / 'arc.yaml'))}: .*{re.escape(problem)}"):
-        load_templates(tmp_path, "arc")
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(spec))
+    other = "'s.cluster': the words of this part are h, m"
+    for templates, problem in (("h.cluster", "clusters is no list of texts"), (["s.cluster"], other)):
+        (tmp_path / "arc.yaml").write_text(json.dumps(load_templates()["arc"] | {"clusters": templates}))
+        with pytest.raises(ConfigError, match=f"^{re.escape(str(tmp_path / 'arc.yaml'))}: .*{problem}"):
+            load_templates(tmp_path, "arc")
 
 
-def test_a_model_keeps_its_clusters(path, tmp_path):
+def test_a_model_keeps_its_clusters(path, few_words, caplog):
     """Training, the second parser of confidence, and the model file."""
     config = Config(parts="sibling").with_overrides(SMALL | {"features.clusters": str(path)})
-    model = train(toy.sentences(120), config)
+    with caplog.at_level("INFO", "nonproj"):
+        model = train(toy.sentences(40), config)
     path.unlink()
+    assert "held-out heads are wrong" in caplog.text
     parser = Parser(Model.from_bytes(model.to_bytes()))
-    known = parser.loaded.encoder.encode(words("hund", "kat", "ser"))
+    known = parser.loaded.encoder.encode(from_words(["hund", "kat", "ser"]))
     column = parser.loaded.encoder.attributes.index("cluster")
     assert known.atoms[PADDING + 1, column] == known.atoms[PADDING + 2, column] > UNKNOWN
     model.components["clusters"] = {"words": 3}
@@ -135,25 +126,17 @@ def test_a_model_keeps_its_clusters(path, tmp_path):
         Parser(model)
 
 
-def run(*arguments):
-    """Run the script, which finds the modules beside it and the standard library alone."""
-    code = f"import sys, runpy; sys.path.insert(0, {str(SCRIPT.parent)!r}); sys.argv = sys.argv[1:]; "
-    code += f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
-    command = [sys.executable, "-I", "-S", "-c", code, "x", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_script_writes_the_words_of_a_package(tmp_path):
+def test_script_writes_the_words_of_a_package(tmp_path, capsys):
     numbers = {".": 8, "the": 0b1011, "a b": 1, "tab\t": 3, "none": 0, "øl": 0b10, "rare": 5}
-    wheel = tmp_path / "lookups.whl"
-    with zipfile.ZipFile(wheel, "w") as package:
-        content = gzip.compress(json.dumps(numbers).encode())
-        package.writestr("spacy_lookups_data/data/de_lexeme_cluster.json.gz", content)
-    found = run("german", "--out", tmp_path, "--words", 4, "--archive", wheel)
+    content, out = gzip.compress(json.dumps(numbers).encode()), ["--out", str(tmp_path)]
+    wheel = zipped(tmp_path / "a.whl", {"spacy_lookups_data/data/de_lexeme_cluster.json.gz": content})
     path = tmp_path / "clusters" / "german.txt"
-    assert (found.returncode, found.stdout) == (0, f"{path}\n"), found.stderr
-    assert path.read_text(encoding="utf-8") == "0001\t.\n1101\tthe\n1000\ta b\n0100\tøl\n"
-    assert Clusters.read(path).of("The", "cluster4") == "1101"
-    for arguments in (("english", "--archive", wheel), ("german", "--archive", path), ("german", "--words", 0)):
-        failed = run(*arguments, "--out", tmp_path)
-        assert failed.returncode == 2 and len(failed.stderr.splitlines()) == 1
+    subprocess.check_call([sys.executable, "-S", SCRIPTS / "fetch_clusters.py", "--help"])  # the standard library alone
+    with imported("fetch_clusters") as [script]:
+        assert script.main(["german", *out, "--words", "4", "--archive", str(wheel)]) == 0
+        assert capsys.readouterr().out == f"{path}\n"
+        assert path.read_text(encoding="utf-8") == "0001\t.\n1101\tthe\n1000\ta b\n0100\tøl\n"
+        assert Clusters.read(path).of("The", "cluster4") == "1101"
+        wrong = ["english", "--archive", str(wheel)], ["german", "--archive", str(path)], ["german", "--words", "0"]
+        for words in wrong:
+            assert script.main([*words, *out]) == 2 and len(capsys.readouterr().err.splitlines()) == 1

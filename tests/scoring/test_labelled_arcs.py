@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 import toy
 from naive_crossing import crossing_arcs
-from problems import HIGHER_ORDER, draw_tree, marked, naive_relaxed
+from problems import HIGHER_ORDER, draw_features, draw_tree, marked, naive_relaxed
 from toy import draw_sentence
-from updates import draw_parts
+from updates import BITS, FILES, LABELS, draw_update, twin_scores
 
 from nonproj.components.trainer import train
 from nonproj.dual.decoding import decode_trusted
-from nonproj.dual.options import DualOptions
 from nonproj.errors import ModelError
 from nonproj.learning.hyperparameters import CROSSING, TreebankHyperparameters
 from nonproj.learning.label_numbers import arrange_labels, arranged, label_places, line_table, number_labels
-from nonproj.learning.perceptron import PartExample, Perceptron
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.parts.arc import Arc
@@ -30,41 +28,19 @@ from nonproj.pipeline.parser import Parser
 from nonproj.scoring.hashing import hash_tokens
 from nonproj.scoring.joined import join
 from nonproj.scoring.labels import LINE, NEVER, label_scores
-from nonproj.scoring.scorer import Scorer
-from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates, part_templates
+from nonproj.scoring.templates import LABELLED_ARC, attributes_of, load_templates
 from nonproj.scoring.vocabulary import TokenEncoder
 from nonproj.types import Sentence
 
-BITS, LABELS = 14, 3
-FILES = load_templates(parts="third", labelled=True)
 SPEC = FILES[LABELLED_ARC]
-SMALL = toy.FROM_GOLD_TAGS | {"labeler.joint": True, "training.epochs": 3, "network.epochs": 2}
+SMALL = toy.FROM_GOLD_TAGS | {"training.epochs": 3, "network.epochs": 2}
 
 
-def draw(seed, name, n, **options):
-    """A perceptron of random weights, a sentence with gold tree and labels, and its vocabularies."""
-    rng = np.random.default_rng(seed)
-    sentence, heads = draw_sentence(rng, n), draw_tree(rng, n)
-    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
-    parts = draw_parts(rng, heads, name)
-    scorer = Scorer(FILES, encoder.attributes, name, LABELS)
-    arguments = {"margin": 2.0, "options": DualOptions(tau=0.25), "label_margin": 3.0} | options
-    perceptron = Perceptron(scorer, BITS, **arguments)
-    perceptron.weights[:] = rng.integers(-64, 65, 1 << BITS) / 64
-    example = PartExample(encoder.encode(sentence), heads, parts, rng.integers(0, LABELS, n))
-    return perceptron, example, sentence, encoder.vocabularies
-
-
-def twin_places(example, sentence, vocabularies):
-    """The places of each part, and of each label of each arc."""
-
-    def places(name, words, side=None):
-        return naive_scoring.places(sentence, vocabularies, FILES[name], words, BITS, side)
-
-    parts = example.parts
-    plain = [places(name, *part) for name in parts.names for part in naive_scoring.listed(name, parts.arcs)]
-    found = [places(LABELLED_ARC, pair) for pair in naive_trees.pairs_of(parts.arcs)]
-    return plain, [[[place - place % 16 ^ label for place in each] for label in range(LABELS)] for each in found]
+def label_places_of(parts, sentence, encoder):
+    """The places of each label of each arc."""
+    arguments = sentence, encoder.vocabularies, SPEC
+    found = [naive_scoring.places(*arguments, pair, BITS) for pair in naive_trees.pairs_of(parts.arcs)]
+    return [[[place - place % 16 ^ label for place in each] for label in range(LABELS)] for each in found]
 
 
 def sums(weights, places):
@@ -75,9 +51,8 @@ def sums(weights, places):
 @pytest.mark.parametrize("name", ["arc", *HIGHER_ORDER])
 @pytest.mark.parametrize("seed", range(3))
 def test_an_arc_scores_with_its_best_label_or_the_one_demanded(seed, name):
-    perceptron, example, sentence, vocabularies = draw(seed, name, 4)
-    plain, labelled = twin_places(example, sentence, vocabularies)
-    expected = sums(perceptron.weights, plain)
+    perceptron, example, *more = draw_update(seed, name, 4, label_margin=3.0)
+    expected, labelled = twin_scores(perceptron, example, *more)[0], label_places_of(example.parts, *more)
     for a, (_, m) in enumerate(naive_trees.pairs_of(example.parts.arcs)):
         of_labels = sums(perceptron.weights, labelled[a])
         expected[a] += of_labels[1] if m == 2 else of_labels.max()
@@ -105,15 +80,13 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
         return label == demanded[m] if m in demanded else places[int(heads[m] == 0), label]
 
     for seed in range(3):
-        perceptron, example, sentence, vocabularies = draw(seed, name, 3)
-        parser = parser_of(perceptron, example.parts, vocabularies, places)
+        perceptron, example, sentence, encoder = draw_update(seed, name, 3, label_margin=3.0)
+        parser = parser_of(perceptron, example.parts, encoder.vocabularies, places)
         parts = part_space(full_arc_space(3), example.parts.types)
-        plain, labelled = twin_places(example._replace(parts=parts), sentence, vocabularies)
-        score_of_tree = naive_trees.tree_scorer(parts, sums(perceptron.weights, plain))
-        of_arc = {
-            pair: sums(perceptron.weights, each)
-            for pair, each in zip(naive_trees.pairs_of(parts.arcs), labelled, strict=True)
-        }
+        scores, _ = twin_scores(perceptron, example._replace(parts=parts), sentence, encoder)
+        score_of_tree, labelled = naive_trees.tree_scorer(parts, scores), label_places_of(parts, sentence, encoder)
+        pairs = zip(naive_trees.pairs_of(parts.arcs), labelled, strict=True)
+        of_arc = {pair: sums(perceptron.weights, each) for pair, each in pairs}
         best = max(
             score_of_tree(heads) + sum(of_arc[heads[m], m][label] for m, label in enumerate(labels, 1))
             for heads, labels in naive_trees.labelled_trees(3, LABELS)
@@ -134,11 +107,11 @@ def test_the_best_tree_is_that_of_the_best_labelled_tree(name, demanded):
 @pytest.mark.parametrize("name", HIGHER_ORDER)
 @pytest.mark.parametrize("seed", range(4))
 def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margin):
-    perceptron, example, sentence, vocabularies = draw(seed, name, 1 + seed, label_margin=label_margin)
+    changes = {"margin": 2.0, "tau": 0.25, "label_margin": label_margin}
+    perceptron, example, *more = draw_update(seed, name, 1 + seed, **changes)
     parts, heads, before = example.parts, example.heads, perceptron.weights.copy()
-    plain, labelled = twin_places(example, sentence, vocabularies)
-    pairs, crossing = naive_trees.pairs_of(parts.arcs), crossing_arcs(heads.tolist())
-    scores, chosen = sums(before, plain), []
+    (scores, plain), labelled = twin_scores(perceptron, example, *more), label_places_of(parts, *more)
+    pairs, crossing, chosen = naive_trees.pairs_of(parts.arcs), crossing_arcs(heads.tolist()), []
     for a, (h, m) in enumerate(pairs):
         of_labels = sums(before, labelled[a])
         of_labels[example.labels[m - 1]] -= label_margin * (heads[m] == h)
@@ -162,15 +135,9 @@ def test_an_update_is_gold_less_predicted_for_labels_too(seed, name, label_margi
 
 
 @pytest.fixture(scope="module")
-def model():
+def model(model_of):
     """A model of the toy language, its labels scored with the arcs."""
-    return train(toy.sentences(50), Config().with_overrides(SMALL))
-
-
-def test_a_model_with_labelled_arcs_parses(model):
-    parses = list(Parser(model).parse_all(toy.sentences(20, seed=1)))
-    assert all(parse.decoded.certified for _, parse in parses)
-    assert np.concatenate([parse.decoded.heads == sentence.heads for sentence, parse in parses]).mean() > 0.9
+    return Model.load(model_of("small"))
 
 
 def test_templates_in_the_file_say_whether_labels_are_scored_with_the_arcs(model):
@@ -185,19 +152,15 @@ def test_a_demanded_label_counts_in_the_score(model):
     parser = Parser(model, dataclasses.replace(model.config.decoding, constraints="misc"))
     free = parser.parse(sentence)
     word = free.labels.index("nsubj") + 1
-    rows = [list(row) for row in sentence.rows]
-    rows[word - 1][9] = f"Head={free.decoded.tree[word]}|Deprel=punct"
-    bound = parser.parse(Sentence(rows, sentence.tree))
-    assert bound.labels[word - 1] == "punct"
-    assert bound.decoded.score < free.decoded.score
+    sentence.rows[word - 1][9] = f"Head={free.decoded.tree[word]}|Deprel=punct"
+    bound = parser.parse(sentence)
+    assert bound.labels[word - 1] == "punct" and bound.decoded.score < free.decoded.score
 
 
 def test_all_arcs_and_the_k_best_trees_have_the_same_scores(model):
     sentence = toy.sentences(1, seed=3)[0]
-    best, full, several = (
-        Parser(model, dataclasses.replace(model.config.decoding, **changes)).parse(sentence)
-        for changes in ({}, {"full": True}, {"nbest": 3})
-    )
+    decodings = (dataclasses.replace(model.config.decoding, **more) for more in ({}, {"full": True}, {"nbest": 3}))
+    best, full, several = (Parser(model, decoding).parse(sentence) for decoding in decodings)
     assert full.decoded.score >= best.decoded.score - 1e-9
     assert several.decoded.score == pytest.approx(best.decoded.score)
     assert all(each.decoded.score <= best.decoded.score for each in several.others)
@@ -240,10 +203,8 @@ def test_one_label_is_not_scored():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int16])
 def test_labels_of_other_lines_are_not_scored(dtype):
-    rng = np.random.default_rng(0)
-    sentence, n_labels = draw_sentence(rng, 5), 40
-    encoder = TokenEncoder.from_sentences([sentence], attributes_of(FILES), 1)
-    table, weights = part_templates(SPEC, encoder.attributes), rng.integers(-9, 10, 1 << BITS).astype(dtype)
+    (rng, sentence, encoder, table), n_labels = draw_features(0, SPEC, 5), 40
+    weights = rng.integers(-9, 10, 1 << BITS).astype(dtype)
     hashed = hash_tokens(encoder.encode(sentence), table, len(weights))
     rows, lines = Arc().rows(full_arc_space(5), np.array([0, 25])), rng.integers(1, 8, 25).astype(np.int32)
     everything, some = (label_scores(hashed, rows, n_labels, weights, *more) for more in ((), (lines,)))
@@ -295,15 +256,15 @@ def test_labels_that_share_tags_share_lines():
     assert [bin(bits).count("1") for bits in line_table(counts[..., order]).ravel().tolist()] == [0, 1, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("name", "bad"),
-    [
-        *(("lines", np.zeros(shape, np.int32)) for shape in ((3, 3, 2), (8, 8))),
-        ("lines", np.zeros((8, 8, 2), np.int64)),
-        *(("places", np.ones(shape, dtype)) for shape, dtype in (((2, 3), np.uint8), ((2, 7), np.int32))),
-        ("places", np.zeros((2, 7), np.uint8)),
-    ],
-)
+MISFITS = [
+    *(("lines", np.zeros(shape, np.int32)) for shape in ((3, 3, 2), (8, 8))),
+    ("lines", np.zeros((8, 8, 2), np.int64)),
+    *(("places", np.ones(shape, dtype)) for shape, dtype in (((2, 3), np.uint8), ((2, 7), np.int32))),
+    ("places", np.zeros((2, 7), np.uint8)),
+]
+
+
+@pytest.mark.parametrize(("name", "bad"), MISFITS)
 def test_tables_that_do_not_fit_tags_and_labels_are_refused(model, name, bad):
     assert len(model.labels) == 7
     forged = dataclasses.replace(model, weights=model.weights | {f"label_{name}": bad})

@@ -24,6 +24,7 @@ from nonproj.linear.state import load
 from nonproj.model.model import Model
 from nonproj.options.config import Config
 from nonproj.pipeline.parser import Parser
+from nonproj.scoring.encoders.pieces import Pieces
 from nonproj.scoring.joined import join
 from nonproj.scoring.piece_vectors import PieceVectors, ProjectedVectors
 from nonproj.scoring.vocabulary import TokenEncoder
@@ -150,9 +151,6 @@ def test_a_model_gets_the_pieces_of_its_scripts(folder, monkeypatch):
 
 
 def test_pieces_are_those_of_the_tokenizer(folder):
-    pytest.importorskip("tokenizers")
-    from nonproj.scoring.encoders.pieces import Pieces
-
     vectors, rng = read_piece_vectors(folder, ["haus", "яд", "1"]), np.random.default_rng(5)
     forms = ["".join(rng.choice(list(LETTERS + "2.яд?"), rng.integers(1, 9))) for _ in range(300)]
     names = [*"1234", *PIECES]

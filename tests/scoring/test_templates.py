@@ -14,31 +14,29 @@ from nonproj.options.config import Config
 from nonproj.scoring.templates import attributes_of, check_templates, load_templates, parse, part_templates
 from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT
 
+BETWEEN = "'h.feat between.pos': a term over the words between stands alone, without single features"
 
-@pytest.mark.parametrize(
-    "text, part, message",
-    [
-        ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m, between"),
-        ("s.pos", "grandparent", "'s.pos': the words of this part are g, h, m"),
-        ("s.pos", "label", "'s.pos': the words of this part are h, m, g, l, r, a, z"),
-        ("h.colour", "arc", f"'h.colour': known attributes are {', '.join((*ATTRIBUTES, FEAT))}"),
-        ("h.pos h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
-        ("m-4.form", "label", "'m-4.form': offsets go from -3 to +3"),
-        ("h+12.form", "arc", "'h+12.form' in 'h+12.form' is not of the form slot+offset.attribute"),
-        ("between+1.pos", "arc", "'between+1.pos' in 'between+1.pos' is not of the form slot+offset.attribute"),
-        ("between.pos", "sibling", "'between.pos': the words of this part are h, s, m"),
-        ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
-        ("g.feat", "label", "'g.feat': single features are those of h and m themselves"),
-        ("h.feat m.feat", "sibling", "'h.feat m.feat': single features are for arcs and labels only"),
-        (
-            "h.feat between.pos",
-            "arc",
-            "'h.feat between.pos': a term over the words between stands alone, without single features",
-        ),
-        ("h.feat m.pos h.feat", "label", "'h.feat m.pos h.feat': single features at most once for h and once for m"),
-        (" \t", "label", "an empty template"),
-    ],
-)
+
+WRONG = [
+    ("h.form x.pos", "arc", "'x.pos': the words of this part are h, m, between"),
+    ("s.pos", "grandparent", "'s.pos': the words of this part are g, h, m"),
+    ("s.pos", "label", "'s.pos': the words of this part are h, m, g, l, r, a, z"),
+    ("h.colour", "arc", f"'h.colour': known attributes are {', '.join((*ATTRIBUTES, FEAT))}"),
+    ("h.pos h+4.form", "arc", "'h+4.form': offsets go from -3 to +3"),
+    ("m-4.form", "label", "'m-4.form': offsets go from -3 to +3"),
+    ("h+12.form", "arc", "'h+12.form' in 'h+12.form' is not of the form slot+offset.attribute"),
+    ("between+1.pos", "arc", "'between+1.pos' in 'between+1.pos' is not of the form slot+offset.attribute"),
+    ("between.pos", "sibling", "'between.pos': the words of this part are h, s, m"),
+    ("h+1.feat", "arc", "'h+1.feat': single features are those of h and m themselves"),
+    ("g.feat", "label", "'g.feat': single features are those of h and m themselves"),
+    ("h.feat m.feat", "sibling", "'h.feat m.feat': single features are for arcs and labels only"),
+    ("h.feat between.pos", "arc", BETWEEN),
+    ("h.feat m.pos h.feat", "label", "'h.feat m.pos h.feat': single features at most once for h and once for m"),
+    (" \t", "label", "an empty template"),
+]
+
+
+@pytest.mark.parametrize("text, part, message", WRONG)
 def test_a_wrong_template_is_named(text, part, message):
     with pytest.raises(ConfigError) as caught:
         parse(text, part)
@@ -80,12 +78,10 @@ def test_blanks_and_repetitions_do_not_matter():
 
 
 def test_attributes_are_those_named_in_a_fixed_order():
-    files = {
-        "a": {"part": "arc", "templates": ["m.tag h.form", "h.feat"]},
-        "b": {"part": "sibling", "templates": ["s+1.cpos"]},
-    }
-    assert attributes_of(files) == ["form", "cpos", "tag"]
-    assert attributes_of(dict(reversed(files.items()))) == ["form", "cpos", "tag"]
+    specs = ("arc", ["m.tag h.form", "h.feat"]), ("sibling", ["s+1.cpos"])
+    for each in (specs, specs[::-1]):
+        files = {part: {"part": part, "templates": templates} for part, templates in each}
+        assert attributes_of(files) == ["form", "cpos", "tag"]
 
 
 @pytest.mark.parametrize("name", ["cluster", "vector"])

@@ -70,32 +70,27 @@ def test_frequent_words_and_wanted_ones_are_kept(tmp_path):
     assert vectors.table[3, 0] / vectors.table[3, 1] == pytest.approx(3.0)  # the first of two lines
 
 
-FASTTEXT = (793712314).to_bytes(4, "little") + (12).to_bytes(4, "little") + b"\0" * 100
+FASTTEXT = struct.pack("<2i", 793712314, 12) + b"\0" * 100
 
 
-@pytest.mark.parametrize(
-    ("content", "error", "message"),
-    [
-        (None, FileError, ".*no such file"),
-        (b"", FileError, ".*has no word vectors"),
-        (b"3 2\n", FileError, ".*has no word vectors"),
-        (b"one\n", DataError, ":1: the numbers of words and dimensions are expected"),
-        (b"2 2\na 1 2\nb 1\n", DataError, ":3: a word and 2 numbers"),
-        (b"2 2\na 1 2\nb 1 x\n", DataError, ":3: a word and 2 numbers"),
-        (b"2 2\na 1 nan\n", DataError, ":2: a number is not finite"),
-        (b"1 9999999\na 1\n", DataError, ":1: the numbers of words and dimensions"),
-        (b"2 2\na 1 2\n" + b"b" * 10_000 + b"\n", DataError, ":3: the line is longer"),
-        (b"2 3\n" + bytes(range(1, 32)) * 400, FileError, ".*has no word vectors"),
-        (b"1 2\na " + struct.pack("<2f", 1.0, 2.0), DataError, ":2: a word and 2 numbers"),
-        (gzip.compress(text(), mtime=0)[:-12], FileError, ".*cannot be read"),
-        (gzip.compress(text(), mtime=0)[:20] + bytes(range(100)), FileError, ".*cannot be read"),
-        (b"1 2\na 1 1e39\n", DataError, ":2: a number is not finite"),
-        *(
-            (data, FileError, ".*model of fastText .*print-word-vectors")
-            for data in (FASTTEXT, gzip.compress(FASTTEXT, mtime=0))
-        ),
-    ],
-)
+REFUSED = [
+    (None, FileError, ".*no such file"),
+    *((data, FileError, ".*has no word vectors") for data in (b"", b"3 2\n", b"2 3\n" + bytes(range(1, 32)) * 400)),
+    (b"one\n", DataError, ":1: the numbers of words and dimensions are expected"),
+    (b"2 2\na 1 2\nb 1\n", DataError, ":3: a word and 2 numbers"),
+    (b"2 2\na 1 2\nb 1 x\n", DataError, ":3: a word and 2 numbers"),
+    *((content, DataError, ":2: a number is not finite") for content in (b"2 2\na 1 nan\n", b"1 2\na 1 1e39\n")),
+    (b"1 9999999\na 1\n", DataError, ":1: the numbers of words and dimensions"),
+    (b"2 2\na 1 2\n" + b"b" * 10_000 + b"\n", DataError, ":3: the line is longer"),
+    (b"1 2\na " + struct.pack("<2f", 1.0, 2.0), DataError, ":2: a word and 2 numbers"),
+    (gzip.compress(text(), mtime=0)[:-12], FileError, ".*cannot be read"),
+    (gzip.compress(text(), mtime=0)[:20] + bytes(range(100)), FileError, ".*cannot be read"),
+    (FASTTEXT, FileError, ".*model of fastText .*print-word-vectors"),
+    (gzip.compress(FASTTEXT, mtime=0), FileError, ".*model of fastText .*print-word-vectors"),
+]
+
+
+@pytest.mark.parametrize(("content", "error", "message"), REFUSED)
 def test_other_files_are_refused(content, error, message, tmp_path):
     path = tmp_path / "vectors"
     if content is not None:
@@ -178,6 +173,7 @@ def test_a_word_with_a_vector_is_known_without_a_treebank(trained):
 
 
 def test_the_number_of_threads_changes_no_weight(trained):
+    """The products of matrices are of the size at which numpy's library divides them."""
     path, given, model = trained
     with threadpool_limits(2, "blas"):
         assert weights_of(train(given, with_vectors(path))) == weights_of(model)

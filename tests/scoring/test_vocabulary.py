@@ -7,7 +7,7 @@ from instances import seeds
 
 from nonproj.scoring import morphology, vocabulary
 from nonproj.scoring.punctuation import enclosures
-from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST, OUTSIDE, PADDING, ROOT, UNKNOWN, TokenEncoder
+from nonproj.scoring.vocabulary import ATTRIBUTES, FEAT, FIRST, PADDING, UNKNOWN, TokenEncoder
 from nonproj.types import Sentence
 
 
@@ -43,16 +43,9 @@ def test_each_single_feature_counts_and_rare_ones_are_dropped():
     encoder = encoder_of(*rows, rare=2)
     assert encoder.vocabularies[FEAT] == ["a=1", "b=1"]
     tokens = encoder.encode(Sentence(rows))
+    assert tokens.n_nodes == 5 and tokens.atoms.dtype == tokens.feat.dtype == tokens.feat_start.dtype == np.int32
     assert tokens.feat_start.tolist() == [0, 0, 2, 3, 3, 5]  # node 0, the root, has none
     assert tokens.feat.tolist() == [FIRST + 1, FIRST, FIRST, FIRST + 1, FIRST]
-
-
-def test_words_lie_between_the_root_and_margins():
-    encoder = encoder_of(word("a"), word("b"), attributes=("form", "cpos"))
-    tokens = encoder.encode(Sentence([word("b"), word("new", cpos="new"), word("a")]))
-    assert tokens.n_nodes == 4 and tokens.atoms.dtype == tokens.feat.dtype == tokens.feat_start.dtype == np.int32
-    outside, inside = [[OUTSIDE] * 2] * PADDING, [[ROOT, ROOT], [FIRST + 1, FIRST], [UNKNOWN, UNKNOWN], [FIRST, FIRST]]
-    assert tokens.atoms.tolist() == [*outside, *inside, *outside]
 
 
 @pytest.mark.parametrize("limit", [10, 1 << 17])
@@ -131,12 +124,10 @@ def tagged(n_tags, n_words, cpos="N"):
     return [Sentence(rows[i : i + 10]) for i in range(0, n_words, 10)]
 
 
-@pytest.mark.parametrize(
-    ("n_tags", "n_words", "cpos", "expected"),
-    [(31, 18_590, "N", True), (31, 18_600, "N", False), (30, 600, "N", False), (31, 99, "_", False), (1, 9, "N", True)],
-)
-def test_fine_tags_are_too_many_with_few_words_for_each(n_tags, n_words, cpos, expected):
-    assert vocabulary.prefer_coarse(tagged(n_tags, n_words, cpos)) is expected
+def test_fine_tags_are_too_many_with_few_words_for_each():
+    many = [(31, 18_590, "N"), (1, 9, "N")]
+    for treebank in (*many, (31, 18_600, "N"), (30, 600, "N"), (31, 99, "_")):
+        assert vocabulary.prefer_coarse(tagged(*treebank)) is (treebank in many)
 
 
 @pytest.mark.parametrize("attributes", [["pos"], ["tag", "morph", "key", "feats"]])
@@ -164,12 +155,13 @@ def test_pairs_equal_the_twin(n_marks):
         assert enclosures(forms) == naive_scoring.enclosures_of(forms), forms
 
 
-def test_both_equal_the_twin_in_a_sentence():
+def test_words_between_the_root_and_margins_equal_the_twin():
     rng, names = np.random.default_rng(3), ["segment", "form", "enclosure"]
     for _ in range(50):
         forms = rng.choice(["a", "b-c", "1,5", *',-;–—:،、()"', "--", "(a)"], 14).tolist()
         sentence = Sentence([word(form, number=i) for i, form in enumerate(forms, 1)])
         encoder = TokenEncoder.from_sentences([sentence], names, rare=2)
         for column, name in enumerate(names):
-            expected = [naive_scoring.number_of(sentence, encoder.vocabularies, node, name) for node in range(-3, 15)]
-            assert encoder.encode(sentence).atoms[: 14 + 1 + PADDING, column].tolist() == expected
+            places = [*range(-PADDING, 15), *[-1] * PADDING]
+            expected = [naive_scoring.number_of(sentence, encoder.vocabularies, node, name) for node in places]
+            assert encoder.encode(sentence).atoms[:, column].tolist() == expected

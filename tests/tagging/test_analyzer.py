@@ -46,7 +46,7 @@ def greek(treebanks):
     """Sentences to train on and sentences of the same file to tag."""
     path = treebanks / "greek" / "el_gdt-ud-train.conllu"
     read = list(conll.read(path))
-    return read[: len(seeds(700, least=250))], read[700:800]
+    return read[: len(seeds(700, least=150))], read[700:800]
 
 
 @pytest.fixture(scope="module")
@@ -63,40 +63,35 @@ def test_scripts_make_their_lemma_and_are_short(seed):
     for _ in range(300):
         form, lemma = ("".join(rng.choice(list("abABς"), rng.integers(1, 8))) for _ in range(2))
         script = make_script(form, lemma)
-        assert is_script(script)
-        assert apply_script(script, form) == lemma
+        assert is_script(script) and apply_script(script, form) == lemma
         if script[0] == "l":
-            edits = script.count("+") + script.count("-")
-            lower = form.lower()
+            edits, lower = script.count("+") + script.count("-"), form.lower()
             around = len(lower) + len(lemma) - 2 * naive.longest_common(lower, lemma)
             assert naive.indel_distance(lower, lemma) <= edits <= around
         elif script[0] != "=":
             assert lemma != lemma.lower()
 
 
-@pytest.mark.parametrize(
-    ("form", "lemma", "other", "made"),
-    [
-        ("Dogs", "dog", "CATS", "cat"),
-        ("iPhones", "iPhone", "McFlys", "McFly"),
-        ("BUSH", "Bush", "BLAIR", "Blair"),
-        ("nato", "NATO", "ibm", "IBM"),
-        ("unlocked", "lock", "undocked", "dock"),
-        ("went", "go", "anything", "go"),
-        ("stopped", "stop", "walked", None),
-        pytest.param("a" * 1001, "a" * 1000, "b", "a" * 1000, id="no edits of long forms"),
-    ],
-)
+EXAMPLES = [
+    ("Dogs", "dog", "CATS", "cat"),
+    ("iPhones", "iPhone", "McFlys", "McFly"),
+    ("BUSH", "Bush", "BLAIR", "Blair"),
+    ("nato", "NATO", "ibm", "IBM"),
+    ("unlocked", "lock", "undocked", "dock"),
+    ("went", "go", "anything", "go"),
+    ("stopped", "stop", "walked", None),
+    pytest.param("a" * 1001, "a" * 1000, "b", "a" * 1000, id="no edits of long forms"),
+]
+
+
+@pytest.mark.parametrize(("form", "lemma", "other", "made"), EXAMPLES)
 def test_scripts_apply_to_other_forms(form, lemma, other, made):
     assert apply_script(make_script(form, lemma), other) == made
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "=", "x\t\t", "l\t", "l\t\t\t", "l\t+\t", "l\t*a\t", "l\t\t-", "=a\tb", "=a\n", "l\t+\n\t", "=\ud800", 3],
-)
-def test_what_is_no_script(text):
-    assert not is_script(text)
+def test_what_is_no_script():
+    bad = ["", "=", "x\t\t", "l\t", "l\t\t\t", "l\t+\t", "l\t*a\t", "l\t\t-", "=a\tb", "=a\n", "l\t+\n\t", "=\ud800", 3]
+    assert not any(map(is_script, bad))
 
 
 def small_treebank(words, count=20):
@@ -151,8 +146,7 @@ def test_a_treebank_is_learnt(analyzer, greek):
 
 def test_nothing_changes_where_all_columns_are_given(analyzer, greek):
     given = [s for s in greek[1] if any(row[5] != "_" for row in s.rows)]
-    before = [[list(row) for row in s.rows] for s in given]
-    made = analyzer.annotate(given)
+    before, made = [[list(row) for row in s.rows] for s in given], analyzer.annotate(given)
     assert made == before == [s.rows for s in given]
     assert all(a is not b for rows, s in zip(made, given, strict=True) for a, b in zip(rows, s.rows, strict=True))
 
@@ -161,8 +155,7 @@ def test_tagged_sentences_carry_the_margins_of_their_tags(analyzer, greek):
     full = next(s for s in greek[1] if any(row[5] != "_" for row in s.rows) and "_" not in column([s.rows], 2))
     blank = without(full)
     given, tagged = analyzer.apply([full, blank])
-    assert given is full
-    assert given.tag_margins is None
+    assert given is full and given.tag_margins is None
     (rows,), (margins,) = analyzer.annotate_with_margins([blank])
     assert (tagged.rows, tagged.tag_margins.tolist()) == (rows, margins.tolist())
     assert blank.rows == without(full).rows
@@ -179,8 +172,7 @@ def test_overwriting_gives_what_sentences_without_tags_get(analyzer, greek):
 def test_given_columns_are_kept_and_help(analyzer, greek):
     others = greek[1]
     with_upos = analyzer.annotate([without(s, (2, 4, 5)) for s in others])
-    assert agreement(with_upos, others, 3) == 1.0
-    assert agreement(with_upos, others, 4) == 1.0, "XPOS copies UPOS in this treebank"
+    assert agreement(with_upos, others, 3) == agreement(with_upos, others, 4) == 1.0, "XPOS copies UPOS"
     blank = analyzer.annotate([without(s) for s in others])
     assert agreement(with_upos, others, 5) > agreement(blank, others, 5)
     with_tags = analyzer.annotate([without(s, (2,)) for s in others])
@@ -194,8 +186,8 @@ def test_single_words_are_filled(analyzer, greek):
     for i in (2, 5):
         partly.rows[i][2:5] = ["_", "_", "_"]
     made = analyzer.annotate([partly])[0]
-    assert all("_" not in made[i][2:5] for i in (2, 5))
-    assert all(row == given for i, (row, given) in enumerate(zip(made, sentence.rows, strict=True)) if i not in (2, 5))
+    for i, (row, given) in enumerate(zip(made, sentence.rows, strict=True)):
+        assert "_" not in row[2:5] if i in (2, 5) else row == given
     assert [row[5] for row in made] == [row[5] for row in sentence.rows], "FEATS are given"
 
 
@@ -232,13 +224,6 @@ def test_nothing_to_learn():
         Analyzer.fit([without(s) for s in toy.sentences(5)], SMALL)
 
 
-def test_training_repeats_with_the_seed():
-    treebank = toy.sentences(40)
-    one, two, other = (Analyzer.fit(treebank, SMALL, seed).state()[1] for seed in (1, 1, 2))
-    assert all(np.array_equal(one[name], two[name]) for name in one)
-    assert any(not np.array_equal(one[name], other[name]) for name in one)
-
-
 # Jackknifing
 
 
@@ -251,15 +236,14 @@ def tagged(sentences, options, folds, seed=0, folder=None):
 
 def test_jackknifing_tags_each_sentence_by_a_model_of_the_others(greek):
     """However few there are."""
-    sentences, options = greek[0][:100], TaggerConfig(bits=14, epochs=2, restarts=1, network_epochs=5)
+    sentences, options = greek[0][:60], TaggerConfig(bits=14, epochs=2, restarts=1, network_epochs=2)
     made = tagged(sentences, options, 3, 5)
-    inside = [i for i in range(100) if i // 20 % 3 == 1]
+    inside = [i for i in range(60) if i // 20 % 3 == 1]
     rest = [s for i, s in enumerate(sentences) if i not in inside]
     expected = Analyzer.fit(rest, options, 5).annotate([sentences[i] for i in inside], overwrite=True)
     assert [made[i] for i in inside] == expected
     own = Analyzer.fit(sentences, options, 5).annotate(sentences, overwrite=True)
     assert agreement(own, sentences, 3) > agreement(made, sentences, 3) + 0.03
-    assert list(map(len, made)) == list(map(len, sentences))
     assert list(map(len, tagged(sentences[:2], SMALL, 4))) == list(map(len, sentences[:2]))
 
 
@@ -276,11 +260,8 @@ def test_a_state_makes_the_same_model_and_batches_do_not_change_the_result(analy
     meta, arrays = analyzer.state()
     copied = load(Analyzer, (json.loads(json.dumps(meta)), {name: array.copy() for name, array in arrays.items()}))
     blank = [without(s) for s in greek[1]]
-    assert copied.columns == analyzer.columns
     assert [copied.annotate([s])[0] for s in reversed(blank)][::-1] == analyzer.annotate(blank)
-    again, same = copied.state()
-    assert again == meta
-    assert all(np.array_equal(arrays[name], same[name]) for name in arrays)
+    np.testing.assert_equal(copied.state(), (meta, arrays))
 
 
 def forged_metas(meta):

@@ -6,23 +6,20 @@ from collections import Counter
 import numpy as np
 import pytest
 import toy
+from encoders import random_scorer, write_folder
+from further import blank
 from naive_heads import tag_score
-
-pytest.importorskip("onnxruntime")
-pytest.importorskip("tokenizers")
-
-from encoders import random_scorer, write_folder  # noqa: E402
 from staged import tagged
 
-from nonproj.cli.main import main  # noqa: E402
-from nonproj.components.trainer import train  # noqa: E402
-from nonproj.errors import ModelError  # noqa: E402
-from nonproj.io import conll  # noqa: E402
-from nonproj.io.copies import with_rows  # noqa: E402
-from nonproj.model.model import Model  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
-from nonproj.pipeline.parser import Parser  # noqa: E402
-from nonproj.tagging.chain import FormRows  # noqa: E402
+from nonproj.cli.main import main
+from nonproj.components.trainer import train
+from nonproj.errors import ModelError
+from nonproj.io import conll
+from nonproj.io.copies import with_rows
+from nonproj.model.model import Model
+from nonproj.options.config import Config
+from nonproj.pipeline.parser import Parser
+from nonproj.tagging.chain import FormRows
 
 SMALL = {"features.bits": 12, "pruner.bits": 12, "labeler.bits": 12, "pruner.folds": 0, "labeler.epochs": 1}
 SMALL |= {"training.epochs": 1, "tagger.epochs": 1, "tagger.bits": 14, "tagger.network_epochs": 1, "network.epochs": 0}
@@ -42,8 +39,7 @@ def model(tmp_path_factory) -> Model:
 @pytest.fixture
 def untagged():
     """Sentences without tags, some of them equal."""
-    given = [*toy.sentences(20, seed=3), *toy.sentences(5, seed=3)]
-    return [with_rows(s, [[*row[:2], "_", "_", "_", "_", *row[6:]] for row in s.rows]) for s in given]
+    return blank([*toy.sentences(20, seed=3), *toy.sentences(5, seed=3)])
 
 
 def test_scores_equal_their_definition(model, untagged):

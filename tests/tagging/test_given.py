@@ -45,9 +45,8 @@ def analyzer() -> Analyzer:
 
 def allowed(given: list[LexiconWord]) -> set[tuple[str, str, str]]:
     """The tags that agree with one of the entries of a word."""
-    return {
-        tag for tag in TAGS for word in given if all(own in ("_", has) for own, has in zip(word[2:], tag, strict=True))
-    }
+    pairs = itertools.product(TAGS, given)
+    return {tag for tag, word in pairs if all(own in ("_", has) for own, has in zip(word[2:], tag, strict=True))}
 
 
 @pytest.mark.parametrize("seed", seeds(40))
@@ -78,11 +77,8 @@ def test_the_best_sequence_that_the_lexicon_allows_is_found(seed, analyzer, monk
         names = tagging_words.WORD_ATTRIBUTES
         sentence.append((dict(zip(names, atoms[number - 1].tolist(), strict=True)), priors))
         candidates.append(listed)
-    weights, templates = tagger.weights.astype(float), tagger.templates["templates"]
-    scores = {
-        sequence: weights[naive.features(templates, tagger.tags, sentence, sequence, 12)].sum()
-        for sequence in naive.sequences(candidates)
-    }
+    weights, given = tagger.weights.astype(float), (tagger.templates["templates"], tagger.tags, sentence)
+    scores = {s: weights[naive.features(*given, s, 12)].sum() for s in naive.sequences(candidates)}
     found = tuple((*each[3:6],) for each in rows)
     assert scores[found] == pytest.approx(max(scores.values()))
 
@@ -110,8 +106,7 @@ def test_neighbours_follow_a_tag_that_is_given(analyzer):
 
 def test_values_that_no_tag_has_are_written_all_the_same(analyzer):
     lexicon = lexicon_of(LexiconWord("a", "x", "N", "new", "D=3"))
-    [[lemma, *tag]] = tagged(analyzer, lexicon, row("a"))
-    assert [lemma, *tag] == ["x", "N", "new", "D=3"]
+    assert tagged(analyzer, lexicon, row("a")) == [["x", "N", "new", "D=3"]]
     assert tagged(analyzer, lexicon, row("a", "y", ("V", "_", "_")))[0][:2] == ["y", "V"]
     assert tagged(analyzer, lexicon, row("a", "y", ("V", "v", "_")), overwrite=True) == [["x", "N", "new", "D=3"]]
 

@@ -156,9 +156,8 @@ def test_probabilities_out_of_context_follow_their_definition(seed):
 
 
 def test_allowed_tags_are_the_only_candidates_however_unlikely():
-    words = [("a", 0)] * 5000 + [("b", 1), ("c", 2)]
-    counter = Counter(form_keys("abc"), np.array([0] * 5000 + [1, 2]), np.array([t for _, t in words]))
-    lexicon = counter.count(np.ones(len(words), bool))
+    words = np.array([0] * 5000 + [1, 2])  # each form has a tag of its own
+    lexicon = Counter(form_keys("abc"), words, words).count(np.ones(len(words), bool))
     allowed = [np.array([2], np.int32), np.array([1, 2], np.int32), NO_TAGS]
     places, groups = find_forms(lexicon, form_keys("aaa")), np.arange(3, dtype=np.int32)
     found = list_candidates(lexicon, places, groups, allowed, Smoothing())
@@ -201,22 +200,22 @@ def test_given_columns_restrict_the_tags_and_unknown_ones_are_ignored_from_the_l
     assert tags.allowed(("X", "V", None)).tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("part", "changes", "problem"),
-    [
-        ("tagger", {"templates": ["w.from"]}, "'w.from': known attributes are form, lower, shape"),
-        ("tagger", {"templates": ["w+3.form"]}, "'w+3.form': offsets go from -2 to +2"),
-        ("tagger", {"templates": ["p.form"]}, "'p.form': known attributes are upos, pos, full, same"),
-        ("tagger", {"templates": ["q.same"]}, "'q.same': known attributes are upos, pos, full"),
-        ("tagger", {"templates": ["p.same q.pos"]}, "p.same is not for templates over two tags"),
-        ("tagger", {"templates": ["h.pos"]}, "'h.pos': the words of this part are w, p, q"),
-        ("lemmatizer", {"part": "tagger"}, "part is tagger, lemmatizer expected"),
-        ("lemmatizer", {"codes": []}, "no such key: codes"),
-        ("lemmatizer", {"templates": []}, "templates is no list of texts"),
-        ("lemmatizer", {"templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
-        ("lemmatizer", {"templates": ["w.form " * 100]}, "the longest of 700 characters"),
-    ],
-)
+WRONG = [
+    ("tagger", {"templates": ["w.from"]}, "'w.from': known attributes are form, lower, shape"),
+    ("tagger", {"templates": ["w+3.form"]}, "'w+3.form': offsets go from -2 to +2"),
+    ("tagger", {"templates": ["p.form"]}, "'p.form': known attributes are upos, pos, full, same"),
+    ("tagger", {"templates": ["q.same"]}, "'q.same': known attributes are upos, pos, full"),
+    ("tagger", {"templates": ["p.same q.pos"]}, "p.same is not for templates over two tags"),
+    ("tagger", {"templates": ["h.pos"]}, "'h.pos': the words of this part are w, p, q"),
+    ("lemmatizer", {"part": "tagger"}, "part is tagger, lemmatizer expected"),
+    ("lemmatizer", {"codes": []}, "no such key: codes"),
+    ("lemmatizer", {"templates": []}, "templates is no list of texts"),
+    ("lemmatizer", {"templates": ["w-1.form"]}, "only the lemmatizer's own word can be named"),
+    ("lemmatizer", {"templates": ["w.form " * 100]}, "the longest of 700 characters"),
+]
+
+
+@pytest.mark.parametrize(("part", "changes", "problem"), WRONG)
 def test_wrong_templates_are_named(part, changes, problem):
     attributes = WORD_ATTRIBUTES if part == "tagger" else ("form",)
     with pytest.raises(ConfigError) as caught:

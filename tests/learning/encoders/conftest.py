@@ -1,12 +1,10 @@
 """Training of tiny encoders."""
 
-import io
 from pathlib import Path
 
 import pytest
-from toy import treebank
+import toy
 
-from nonproj.io import conll
 from nonproj.types import Sentence
 
 
@@ -34,4 +32,4 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def sentences() -> list[Sentence]:
     """Sentences of the toy language."""
-    return list(conll.read(io.StringIO(treebank(60))))
+    return toy.sentences(60)

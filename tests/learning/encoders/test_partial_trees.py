@@ -4,21 +4,21 @@ import dataclasses
 
 import numpy as np
 import pytest
-from fine_tuning import SMALL, examples, heads_alone, learner_of, shares
+from fine_tuning import examples, heads_alone, learner_of, options, shares
 from naive_partial import log_likelihood, obeying
 from naive_trees import pairs_of
+from problems import naive_relaxed
 
 torch = pytest.importorskip("torch")
 
 from nonproj.components.trainer import train  # noqa: E402
 from nonproj.learning.encoders.losses import TAU, difference, head_loss, likely_arcs, tree_loss  # noqa: E402
 from nonproj.learning.partial import completion_of  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 
-PARTIAL = [-1, 2, -1, -1, 3]
-"""The heads of a partial tree of four words."""
+PARTIAL, WHOLE = [-1, 2, -1, -1, 3], [-1, 2, 0, 2, 3]
+"""The heads of a partial and of a whole tree of four words."""
 
 
 def allowed_arcs(heads):
@@ -45,8 +45,7 @@ def test_the_likelihood_of_given_heads_and_its_gradient(seed):
     loss = head_loss(of_arcs, np.array(PARTIAL), allowed)
     loss.backward()
     assert loss.item() == pytest.approx(expected, abs=1e-5)
-    p[2, 1] -= 1.0
-    p[3, 4] -= 1.0
+    p[[2, 3], [1, 4]] -= 1.0
     p[:, 3] -= np.where(allowed[:, 3], p[:, 3], 0.0) / (1.0 - p[1, 3])
     p[:, [0, 2]] = 0.0
     np.testing.assert_allclose(of_arcs.grad.numpy(), p, atol=1e-5)
@@ -58,10 +57,9 @@ def test_the_likelihood_of_given_heads_and_its_gradient(seed):
 def test_the_likelihood_of_trees_and_its_gradient(seed, single_root, whole):
     """The likelihood of a partial tree is that of all trees that obey, by enumeration; only one does if it is whole."""
     scores, allowed = partial_example(seed)
-    heads, forbidden, *rest = ([-1, 2, 0, 2, 3], []) if whole else (PARTIAL, [(1, 3)], allowed)
-    obey, everything = (
-        log_likelihood(scores, obeying(4, *each, single_root)) for each in ((heads, forbidden), ([-1] * 5, []))
-    )
+    heads, forbidden, *rest = (WHOLE, []) if whole else (PARTIAL, [(1, 3)], allowed)
+    given = (heads, forbidden), ([-1] * 5, [])
+    obey, everything = (log_likelihood(scores, obeying(4, *each, single_root)) for each in given)
     of_arcs = torch.tensor(scores, dtype=torch.float32, requires_grad=True)
     loss = tree_loss(of_arcs, np.array(heads), single_root, *rest)
     loss.backward()
@@ -69,34 +67,27 @@ def test_the_likelihood_of_trees_and_its_gradient(seed, single_root, whole):
     np.testing.assert_allclose(of_arcs.grad.numpy(), everything[1] - obey[1], atol=1e-5)
 
 
+@pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", ["sibling", "grandparent"])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_hinge_loss_of_a_partial_tree_goes_down_towards_the_trees_that_obey(seed, name):
-    """By enumeration; words without a given head have no costs."""
+def test_the_hinge_loss_goes_down_towards_the_trees_that_obey(seed, name, whole):
+    """From the best structure to one no worse than these; words without a given head have no costs."""
     of_arcs, allowed = partial_example(seed)
-    heads = np.array(PARTIAL)
-    arcs = likely_arcs(of_arcs, heads, False, allowed)
-    pairs = set(pairs_of(arcs))
+    heads, forbidden, *rest = (WHOLE, []) if whole else (PARTIAL, [(1, 3)], allowed)
+    arcs = likely_arcs(of_arcs, np.array(heads), False, *rest)
+    pairs, parts = set(pairs_of(arcs)), part_space(arcs, name)
     assert {(2, 1), (3, 4)} <= pairs
-    parts, n_arcs = part_space(arcs, name), len(pairs)
+    trees = (tree for tree in obeying(4, heads, forbidden) if pairs.issuperset(zip(tree[1:], range(1, 5), strict=True)))
+    marks, heads = [tree_indicators(parts, np.array(tree, np.int32)) for tree in trees], np.array(heads)
     scores = np.random.default_rng(seed).normal(size=len(parts)).astype(np.float32)
-    delta, free = (difference(parts, scores, heads, margin, allowed) for margin in (1.5, 0.0))
     augmented, given = scores.astype(np.float64), heads[arcs.modifier] >= 0
-    augmented[:n_arcs] += np.where(given, np.where(arcs.head == heads[arcs.modifier], -0.75, 0.75), 0.0)
-    marks, others = (
-        [
-            tree_indicators(parts, np.array(tree, np.int32))
-            for tree in obeying(4, *what)
-            if all((int(tree[m]), m) in pairs for m in range(1, 5))
-        ]
-        for what in ((PARTIAL, [(1, 3)]), ([-1] * 5,))
-    )
-    assert 0 < len(marks) < len(others) and scores @ free >= -1e-5
-    completed = completion_of(parts, allowed).relaxed(scores.astype(np.float64), TAU)
+    augmented[: len(pairs)] += np.where(given, np.where(arcs.head == heads[arcs.modifier], -0.75, 0.75), 0.0)
+    completed = marks[0] if whole else completion_of(parts, allowed).relaxed(scores.astype(np.float64), TAU)
     assert scores @ completed >= max(scores @ each for each in marks) - 1e-5
-    assert augmented @ (delta + completed) >= max(augmented @ each for each in others) - 1e-5
+    found = difference(parts, scores, heads, 1.5, *rest)
+    np.testing.assert_allclose(found, naive_relaxed(parts, augmented, TAU) - completed, atol=1e-6)
     forced = scores + 100 * marks[0].astype(np.float32)
-    assert not difference(parts, forced, heads, 1.5, allowed).any()
+    assert not difference(parts, forced, heads, 1.5, *rest).any()
 
 
 def test_an_encoder_learns_from_partial_trees(folder, sentences, caplog):
@@ -106,9 +97,8 @@ def test_an_encoder_learns_from_partial_trees(folder, sentences, caplog):
         given = (rng.random(len(sentence)) < 1 / 3) & (i % 10 > 0)
         rows = [row if g else [*row[:6], "_", "_", *row[8:]] for row, g in zip(sentence.rows, given, strict=True)]
         partial.append(dataclasses.replace(sentence, rows=rows, tree=None))
-    options = {"encoder.folder": str(folder), "encoder.epochs": 24}
     with caplog.at_level("INFO", "nonproj"):
-        parser = Parser(train(partial, Config().with_overrides(SMALL | options)))
+        parser = Parser(train(partial, options(folder, encoder__epochs=24)))
     bare = sum(all(row[6] == "_" for row in sentence.rows) for sentence in partial)
     assert bare >= 12 and any(message.endswith(f"; {bare} sentences have no head") for message in caplog.messages)
     assert heads_alone(parser, sentences) >= 0.95 and shares(parser, sentences)[1] >= 0.95

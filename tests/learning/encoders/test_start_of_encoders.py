@@ -2,34 +2,30 @@
 
 import numpy as np
 import pytest
-from fine_tuning import SMALL
+from fine_tuning import options
 from toy import treebank
 
-pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
-
-from nonproj.cli.main import main  # noqa: E402
-from nonproj.components.parser import ParserComponent  # noqa: E402
-from nonproj.components.trainer import train  # noqa: E402
-from nonproj.evaluation.card import model_card  # noqa: E402
-from nonproj.io.copies import with_rows  # noqa: E402
+from nonproj.cli.main import main
+from nonproj.components.parser import ParserComponent
+from nonproj.components.trainer import train
+from nonproj.evaluation.card import model_card
+from nonproj.io.copies import with_rows
 from nonproj.learning.corpus import RELATED, Auxiliary
-from nonproj.learning.encoders.module import Bert  # noqa: E402
-from nonproj.learning.encoders.start import TrainedLayers, read_start  # noqa: E402
-from nonproj.learning.related_gain import RelatedGain  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
-from nonproj.scoring.encoders.heads import sizes_of  # noqa: E402
-from nonproj.scoring.encoders.scorer import EncoderScorer, numbers_of  # noqa: E402
-from nonproj.tagging.tagset import TagSet  # noqa: E402
+from nonproj.learning.encoders.module import Bert
+from nonproj.learning.encoders.start import TrainedLayers, read_start
+from nonproj.learning.related_gain import RelatedGain
+from nonproj.scoring.encoders.heads import sizes_of
+from nonproj.scoring.encoders.scorer import EncoderScorer, numbers_of
+from nonproj.tagging.tagset import TagSet
 
-OPTIONS = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "tagger.folds": 2, "tagger.restarts": 1}
+TAGGER = {"tagger__epochs": 1, "tagger__network_epochs": 0, "tagger__folds": 2, "tagger__restarts": 1}
 
 
 @pytest.fixture(scope="module")
 def first(folder, sentences, tmp_path_factory):
     """The file of a model that has learnt from the first half of the sentences."""
     path = tmp_path_factory.mktemp("model") / "first.nonproj"
-    train(sentences[:30], Config().with_overrides(OPTIONS | {"encoder.folder": str(folder)})).save(path)
+    train(sentences[:30], options(folder, **TAGGER)).save(path)
     return path
 
 
@@ -70,7 +66,7 @@ def test_what_was_learnt_is_where_fine_tuning_starts(folder, sentences, first, c
     assert np.abs(start.arrays["attention"] - original.arrays["attention"]).max() > 0.0
     with caplog.at_level("INFO", "nonproj"):
         for place in (folder, first):
-            found = train(sentences[30:], Config().with_overrides(OPTIONS | {"encoder.folder": str(place)}))
+            found = train(sentences[30:], options(place, **TAGGER))
     untrained, trained = losses(caplog)
     assert trained < 0.5 * untrained
     card = model_card("a.nonproj", found.describe(), 1)
@@ -81,9 +77,8 @@ def test_what_was_learnt_is_where_fine_tuning_starts(folder, sentences, first, c
 
 
 def test_confidence_is_not_learnt_from_sentences_that_the_encoder_knows(folder, sentences, first, caplog):
-    options = OPTIONS | {"encoder.folder": str(first), "confidence.share": 0.5}
     with caplog.at_level("INFO", "nonproj"):
-        train(sentences[:30], Config().with_overrides(options))
+        train(sentences[:30], options(first, confidence__share=0.5, **TAGGER))
     assert "15 held-out sentences are left out: the encoder has learnt from them" in caplog.messages
     assert "no confidence: 0 held-out words, 500 are needed" in caplog.messages
 
@@ -93,8 +88,8 @@ def test_the_encoder_learns_from_related_treebanks_whose_heads_help(folder, sent
     """In the labels of the treebank, with the tags that people gave, not with predicted ones."""
     monkeypatch.setattr(ParserComponent, "compare", lambda *_: RelatedGain(0.5, 0.5 + 0.1 * helps, 0.05))
     related = [with_rows(s, [[*row[:7], row[7] + ":x", *row[8:]] for row in s.rows]) for s in sentences[30:]]
-    options = OPTIONS | {"encoder.folder": str(folder), "training.tags": "predicted"}
-    model = train(sentences[:30], Config().with_overrides(options), auxiliary=Auxiliary(related, RELATED))
+    config = options(folder, training__tags="predicted", **TAGGER)
+    model = train(sentences[:30], config, auxiliary=Auxiliary(related, RELATED))
     assert not any(label.endswith(":x") for label in model.labels)
     learnt = model.loaded(EncoderScorer, len(model.labels)).learnt
     expected = sentences if helps else sentences[:30]

@@ -4,15 +4,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fine_tuning import SMALL, examples, heads_alone, learner_of, shares
+import staged
+from fine_tuning import SMALL, examples, heads_alone, learner_of, options, shares
 from further import Interrupt, weights_of
-from naive_trees import is_tree
 from toy import noisy_sentences, treebank
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("onnxruntime")
-
-import staged  # noqa: E402
 
 from nonproj.cli.main import main  # noqa: E402
 from nonproj.components.base import RunOptions  # noqa: E402
@@ -21,11 +18,9 @@ from nonproj.errors import ModelError  # noqa: E402
 from nonproj.evaluation.calibration import judge  # noqa: E402
 from nonproj.io import conll  # noqa: E402
 from nonproj.io.copies import with_rows  # noqa: E402
-from nonproj.learning.encoders.losses import difference  # noqa: E402
 from nonproj.learning.encoders.module import BiaffineModule, TagHead  # noqa: E402
-from nonproj.options.config import Config  # noqa: E402
 from nonproj.parts.arcs import full_arc_space  # noqa: E402
-from nonproj.parts.space import part_space, tree_indicators  # noqa: E402
+from nonproj.parts.space import part_space  # noqa: E402
 from nonproj.pipeline.parser import Parser  # noqa: E402
 from nonproj.scoring.encoders.architecture import read_folder  # noqa: E402
 from nonproj.scoring.encoders.heads import BiaffineLayers, EncodedSentence  # noqa: E402
@@ -38,7 +33,7 @@ from nonproj.tagging.tagset import TagSet  # noqa: E402
 @pytest.fixture(scope="module")
 def model(folder, sentences):
     """A model whose encoder scores almost alone."""
-    return train(sentences, Config().with_overrides(SMALL | {"encoder.folder": str(folder)}))
+    return train(sentences, options(folder))
 
 
 def test_vectors_are_those_of_the_runtime(folder):
@@ -68,10 +63,9 @@ def test_scores_are_those_of_the_runtime(name):
     own = {key: value.detach().numpy() for key, value in layers.named_parameters()}
     runtime, tensor, tree = EncodedSentence(BiaffineLayers(own), vectors), torch.from_numpy(vectors), [-1, 2, 0, 2, 3]
     hidden = {key: layers.hidden(key, tensor) for key in ("arc_head", "arc_modifier", "label_head", "label_modifier")}
-    pairs = [
-        (runtime.of_arcs, layers.arcs(hidden["arc_head"], hidden["arc_modifier"])),
-        (runtime.labels(np.array(tree)), layers.labels(hidden["label_head"][tree[1:]], hidden["label_modifier"][1:])),
-    ]
+    labels = layers.labels(hidden["label_head"][tree[1:]], hidden["label_modifier"][1:])
+    pairs = [(runtime.of_arcs, layers.arcs(hidden["arc_head"], hidden["arc_modifier"]))]
+    pairs.append((runtime.labels(np.array(tree)), labels))
     for i, part_type in enumerate(parts.types[1:], 1):
         nodes = part_type.rows(parts.arcs, parts.starts[i]).nodes
         factors, rows = layers.factors(part_type.name, tensor), torch.from_numpy(nodes.astype(np.int64))
@@ -91,8 +85,7 @@ def test_scores_of_tags_are_those_of_the_runtime():
 
 def test_an_encoder_learns_tags(folder, sentences):
     """Alone; of forms that the tagger has seen, and of tags that it does not decide by itself."""
-    options = SMALL | {"tagger.epochs": 1, "tagger.network_epochs": 0, "encoder.folder": str(folder), "seed": 1}
-    parser = Parser(train(sentences, Config().with_overrides(options)), tags="all")
+    parser = Parser(train(sentences, options(folder, tagger__epochs=1, tagger__network_epochs=0, seed=1)), tags="all")
     tags, encoded = parser.loaded.analyzer.tags, parser.loaded.encoded_tags
     hidden = encoded.hidden([sentence.forms for sentence in sentences])
     alone = [tags.tags[number] for number in (hidden @ encoded.of_tags.T).argmax(axis=1).tolist()]
@@ -103,25 +96,9 @@ def test_an_encoder_learns_tags(folder, sentences):
         assert np.mean([a == b for a, b in zip(found, gold, strict=True)]) > 0.97
 
 
-@pytest.mark.parametrize("name", ["sibling", "grandparent"])
-@pytest.mark.parametrize("seed", range(5))
-def test_the_hinge_loss_goes_down_towards_the_gold_tree(name, seed):
-    """The gold tree and the structure that takes its place, with costs, score no less than any tree with its costs."""
-    rng, parts, gold_tree = np.random.default_rng(seed), part_space(full_arc_space(4), name), np.array([-1, 2, 0, 2, 3])
-    scores, n_arcs = rng.normal(size=len(parts)).astype(np.float32), 16
-    delta, gold = difference(parts, scores, gold_tree, 1.5), tree_indicators(parts, gold_tree)
-    augmented = scores.astype(np.float64)
-    augmented[:n_arcs] += np.where(gold[:n_arcs] == 1, -0.75, 0.75)
-    best = augmented @ (delta + gold)
-    trees = [np.array([-1, *heads]) for heads in np.ndindex(5, 5, 5, 5) if is_tree([-1, *heads])]
-    assert len(trees) == 125  # Cayley's formula
-    assert best >= max(augmented @ tree_indicators(parts, tree) for tree in trees) - 1e-6
-    assert not difference(parts, scores + 100 * gold.astype(np.float32), gold_tree, 1.5).any()
-
-
 def test_an_encoder_learns_from_the_likelihood_of_trees(folder, sentences):
-    options = {"encoder.folder": str(folder), "encoder.losses": "trees-structures"}
-    assert heads_alone(Parser(train(sentences, Config().with_overrides(SMALL | options))), sentences) >= 0.95
+    found = train(sentences, options(folder, encoder__losses="trees-structures"))
+    assert heads_alone(Parser(found), sentences) >= 0.95
 
 
 def test_an_encoder_learns(model, sentences):
@@ -144,7 +121,7 @@ def test_the_command_trains(folder, tmp_path, capsys):
 
 def test_an_interrupted_run_goes_on(folder, sentences, model, tmp_path):
     """Ctrl-C in the fifth epoch of the encoder; the resumed run repeats no epoch and ends with the same model."""
-    config, path = Config().with_overrides(SMALL | {"encoder.folder": str(folder)}), tmp_path / "checkpoint"
+    config, path = options(folder), tmp_path / "checkpoint"
     with pytest.raises(KeyboardInterrupt):
         train(sentences, config, run=RunOptions(checkpoint=path, progress=Interrupt("encoder 5")))
     assert list(tmp_path.iterdir()) == [path]
@@ -155,23 +132,21 @@ def test_an_interrupted_run_goes_on(folder, sentences, model, tmp_path):
     assert weights_of(found) == weights_of(model)
 
 
-def test_confidence_is_learnt_with_a_second_encoder(folder, caplog):
+def test_confidence_is_learnt_with_a_second_encoder(folder, caplog, few_words):
     """Every other determiner has a head that nobody can know; half of the sentences are held out."""
-    sentences, options = noisy_sentences(400), {"confidence.share": 0.5, "encoder.folder": str(folder)}
     with caplog.at_level("INFO", "nonproj"):
-        model = train(sentences, Config().with_overrides(SMALL | options))
+        model = train(noisy_sentences(200), options(folder, confidence__share=0.5))
     epochs = [message for message in caplog.messages if message.startswith("confidence: encoder, epoch")]
     assert len(epochs) == SMALL["encoder.epochs"] / 2 and 0.7 < model.meta["confidence"]["uas"] < 0.95
-    heads = judge(Parser(model).parse_all(noisy_sentences(800)[400:]))["heads"]
+    heads = judge(Parser(model).parse_all(noisy_sentences(400)[200:]))["heads"]
     assert heads.calibration_error() < 0.1 and heads.area() > 0.8
 
 
 def test_a_script_that_the_encoder_does_not_know_is_warned_of(folder, caplog):
     for form, warned in (("\u2c80\u2c83", True), ("hund", False)):
         sentences = [with_rows(s, [[row[0], form, *row[2:]] for row in s.rows]) for s in noisy_sentences(10)]
-        options = {"confidence.share": 0.0, "encoder.folder": str(folder), "encoder.epochs": 1}
         with caplog.at_level("WARNING", "nonproj"):
-            train(sentences, Config().with_overrides(SMALL | options))
+            train(sentences, options(folder, encoder__epochs=1))
         assert ("does not know the characters of 100 % of the words" in caplog.text) is warned
         caplog.clear()
 
@@ -184,10 +159,8 @@ def test_the_state_of_another_encoder_is_refused(folder):
     values, arrays = learner.state(1)
     assert other.restore(values, arrays) == 1
     assert all(map(torch.equal, learner.bert.parameters(), other.bert.parameters()))
-    for state in (
-        (values, {name: array for name, array in arrays.items() if name != "3.exp_avg"}),
-        (values, arrays | {"3.value": np.zeros(2, np.float32)}),
-        (values | {"step": "1"}, arrays),
-    ):
+    missing = {name: array for name, array in arrays.items() if name != "3.exp_avg"}
+    wrong = arrays | {"3.value": np.zeros(2, np.float32)}
+    for state in ((values, missing), (values, wrong), (values | {"step": "1"}, arrays)):
         with pytest.raises(ModelError, match="not the state of this encoder's training"):
             other.restore(*state)

@@ -95,15 +95,15 @@ def test_all_pieces_are_kept_where_texts_have_more_than_the_limit(tmp_path):
     assert trimmed(folder, TREEBANK).architecture.pieces < folder.architecture.pieces
 
 
-@pytest.mark.parametrize(
-    ("change", "fault"),
-    [
-        (lambda settings: settings["post_processor"].pop("special_tokens"), NAMES),
-        (lambda settings: settings["post_processor"]["special_tokens"]["[CLS]"].update(tokens=1), NAMES),
-        (lambda settings: settings["post_processor"].update({"\ud800": "x"}), "the tokenizer has half of a character"),
-        (lambda settings: settings["model"]["vocab"].update(more=26), "the tokenizer has [0-9]+ pieces, the encoder"),
-    ],
-)
+OTHER_TOKENIZERS = [
+    (lambda settings: settings["post_processor"].pop("special_tokens"), NAMES),
+    (lambda settings: settings["post_processor"]["special_tokens"]["[CLS]"].update(tokens=1), NAMES),
+    (lambda settings: settings["post_processor"].update({"\ud800": "x"}), "the tokenizer has half of a character"),
+    (lambda settings: settings["model"]["vocab"].update(more=26), "the tokenizer has [0-9]+ pieces, the encoder"),
+]
+
+
+@pytest.mark.parametrize(("change", "fault"), OTHER_TOKENIZERS)
 def test_a_folder_with_another_tokenizer_is_refused(change, fault, tmp_path):
     with pytest.raises(ModelError, match=fault):
         trimmed(write_changed(tmp_path, change), TREEBANK)
