@@ -177,7 +177,7 @@ def _path_arrays(
 
 
 def restrict_automata(arcs: ArcSpace, automata: HeadAutomata, keep: np.ndarray) -> HeadAutomata:
-    """Return the automata over the arcs to ``keep``, bool[A]; they must take an arc that is the only one into its word.
+    """Return the automata over the arcs to ``keep``, bool[A]; the only arc left into a word is never skipped.
 
     Moves that skip a removed candidate are merged with the move after them.
 

@@ -68,7 +68,7 @@ class TrainingProgress(logging.Handler):
         self._done, self._at = 0.0, 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Record a component that is trained; show figures of held-out sentences; make room for a warning."""
+        """Handle a message: record a trained component, show held-out figures, or clear the line for a warning."""
         name = getattr(record, "component", None)
         if name in self._expected:
             names = list(self._expected)

@@ -192,7 +192,7 @@ def is_tagged(sentence: Sentence) -> bool:
 
 
 def missing_column(others: Sequence[Sentence], sentences: Sequence[Sentence]) -> int:
-    """Return the last column, of LEMMA to FEATS, that the treebank fills and other sentences do not; 0 for none."""
+    """Return the last of the columns LEMMA to FEATS that ``sentences`` fill and ``others`` do not; 0 for none."""
     return max(set(filled_columns(sentences)) - set(filled_columns(others)), default=0)
 
 

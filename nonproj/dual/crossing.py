@@ -141,7 +141,7 @@ def _cheapest_to_left(least: Float64s) -> Float64s:
 
 
 def crossing_costs(arcs: ArcSpace, costs: ArrayLike | None, projective: bool) -> CrossingCosts | None:
-    """Return the costs of crossed arcs; None if trees pay nothing.
+    """Return the costs of crossed arcs; None if no tree has any.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""The decoders: the best tree or the k best, with bounds and certificates, over parts and their scores.
+"""Decoders that find the best tree, or the k best, over scored parts, with bounds and certificates.
 
-All of them run `nonproj.dual.search.search` over the problem that `nonproj.dual.domain` makes of parts and scores.
+All run `nonproj.dual.search.search` on problems of `nonproj.dual.problem`, with scores scaled by `nonproj.dual.domain`.
 """
 
 from __future__ import annotations

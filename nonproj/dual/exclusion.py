@@ -73,7 +73,7 @@ def _exclude(
     heads: Int32s,
     bounds: Float64s,
 ) -> None:
-    """Replace infinite bounds by the dual value without the arc into the word; minus infinity if it has no other."""
+    """Replace infinite bounds by the dual value without the word's arc in the tree; minus infinity if none lacks it."""
     arcs, starts, scores = instance
     work, split = new_work(arcs, starts), as_split(copies, arcs.head.shape[0])
     tree, moved, values = work.tree, work.moved, work.values

@@ -22,7 +22,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def is_on_hub(text: str) -> bool:
-    """Return whether a text is the name of a model on the Hub.
+    """Return whether a text begins with ``hf:``, as the name of a model on the Hub; the model need not exist.
 
     Examples
     --------

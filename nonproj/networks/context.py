@@ -64,12 +64,12 @@ _SMALL = 1 << 17
 
 
 class ContextWeights(NamedTuple):
-    """The weights of L layers over vectors of E numbers, and of the output for S sums of a word.
+    """The weights of L layers over vectors of size E, and of the output, which gives S sums for each word.
 
     Attributes
     ----------
     hidden : ndarray of shape (L, E, 9 * E), float32
-        Integers: a word's shares of the products of the word after it, of its own, and of the word before it.  The
+        Integers: the weights of a word's vector in the products of the next word, its own, and the previous one.  The
         products of a word are the candidate value of the cell, the gate of the cell before, and the gate of the output.
     scales : ndarray of shape (L, 3 * E), float32
         Factors of these products.

@@ -107,7 +107,7 @@ class ContextLayers:
 
 
 def rounded_context(tables: list[np.ndarray], scale: float, scale_of_sums: float) -> ContextWeights:
-    """Return the layers with weights of 8 bits, given `ContextLayers.tables`, and the scales of vectors and sums."""
+    """Return the layers of `ContextLayers.tables` with weights of 8 bits, given the scales of vectors and sums."""
     layers = len(tables) // 2
     hidden, biases, output = tables[:layers], tables[layers:-1], tables[-1]
     rounded = [_round(table) for table in hidden]

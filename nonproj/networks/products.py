@@ -58,7 +58,7 @@ def _multiply(
     shape: tuple[int, int],
     found: Float32s,
 ) -> None:
-    """Write a product to whole tiles; those of the last rows may overlap with others.
+    """Write a product tile by tile; the tiles of the last rows may overlap with those before them.
 
     The columns of a tile are copied, so that they are contiguous.
     """

@@ -102,7 +102,7 @@ class Word:
 
     @property
     def deps(self) -> list[tuple[int, str]]:
-        """The arcs into the word in the enhanced graph, as ids of heads and labels; empty without a graph."""
+        """The arcs into the word in the enhanced graph, as pairs of a head's id and a label; empty without graph."""
         return self.sentence.parse.graph[self.id - 1] if self.sentence.parse.graph else []
 
     @property

@@ -45,13 +45,13 @@ class PlainTemplates(NamedTuple):
 
 
 class SetTemplates(NamedTuple):
-    """One sentence under the templates over sets of values: the words between, and single morphological features.
+    """Tokens and templates for templates over sets: the words between, and single morphological features.
 
     Attributes
     ----------
     firsts : ndarray of shape (n_between, N, D + 1), int32
-        For each template over the words between, and each word, the words to its right that are the first with their
-        value of the attribute, in order; N after the last.  The other fields are those of `Tokens` and `TemplateTable`.
+        For each template over the words between, and each word: the later words whose value of the attribute has not
+        occurred since that word, in order, then the sentence's end.  The others are in `Tokens` and `TemplateTable`.
     """
 
     atoms: np.ndarray

@@ -84,7 +84,7 @@ class PieceVectors(Fitted):
 
     @property
     def table(self) -> np.ndarray:
-        """The rows as networks learn from them, float32[n_pieces, D]."""
+        """The rows times their unit, for the training of networks, float32[n_pieces, D]."""
         return self.rows * self.unit
 
     @property

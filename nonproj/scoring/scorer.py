@@ -308,7 +308,7 @@ def _score_parts(
 def _score_pairs(
     hashed: WordHashes, begin: Int32s, end: Int32s, weights: Float32s | Int16s, scale: float, scores: Float64s
 ) -> None:
-    """Sum the weights at the places of the arcs between all words of each sentence, and write them by head."""
+    """Write the scores of all arcs of each sentence, by head and modifier; minus infinity where there is no arc."""
     nodes, codes, filled = np.empty((BLOCK, 2), np.int32), np.zeros((BLOCK, 3), np.uint8), np.empty(BLOCK, np.int64)
     block, memory, row = new_block(hashed, BLOCK), weights.view(np.uint8), 0
     start, places = block

@@ -91,7 +91,7 @@ def make_chain(tags: ChainLabels, table: ChainTemplates, bits: int) -> Chain:
 
 @kernel
 def hash_context(words: FormTable, text: FormRows, sentence: int) -> Uint32s:
-    """Return the sums of the shares of the words around each word of a sentence, uint32[n, n_templates]."""
+    """Return the hashes of the templates over each word and its neighbours, uint32[n, n_templates]: sums of shares."""
     shares, form = words.shares, text.form
     first, end = text.start[sentence], text.start[sentence + 1]
     keys = np.empty((end - first, shares.shape[2]), np.uint32)

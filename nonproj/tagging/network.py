@@ -210,7 +210,7 @@ def check_network(
 def form_hashes(forms: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the entries of forms in an index: the offset of each form's entries, and the entries, int64.
 
-    A form has an entry in lower case, one of its shape, and those of its n-grams.
+    A form has one entry for its lower case, one for its shape, and others for its n-grams.
     """
     lowers = [form.lower() for form in forms]
     shapes = [ATTRIBUTES["shape"](form, "_", "_", "_", "_") for form in forms]
@@ -297,7 +297,7 @@ def _score_text(
     factor: float,
     scores: Float64s,
 ) -> None:
-    """Add a factor times the network's scores to those of the candidates of each word that has several."""
+    """For each word with several candidates, add the network's scores, times a factor, to their scores."""
     size, hidden, sums = bias.shape[0], np.empty(bias.shape[0], np.float32), np.empty(8, np.float32)
     for s in range(text.start.shape[0] - 1):
         first, end = text.start[s], text.start[s + 1]

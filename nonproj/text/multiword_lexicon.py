@@ -325,7 +325,7 @@ class MultiwordLexicon:
 
 
 def without_marks(form: str, marks: str) -> tuple[str, list[int]]:
-    """Return a token in lower case without some marks, and a hash of the vowels after each remaining character.
+    """Return a token in lower case without ``marks``, and for each character left, a hash of its vowels among them.
 
     Examples
     --------

@@ -118,7 +118,7 @@ NEVER, SOMETIMES, ALWAYS = range(3)
 
 @kernel
 def _look_around(text: Text, c: int, i: int, atoms: Uint32s) -> None:
-    """Write the attributes of the characters around the place after character ``i`` of chunk ``c``."""
+    """Write the attributes of the characters around the place after character ``i`` of the text, in chunk ``c``."""
     lower, kind, first, last = text.lower, text.kind, text.start[c], text.end[c]
     for k in range(6):
         j, inside = i - 2 + k, first <= i - 2 + k < last

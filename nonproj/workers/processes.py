@@ -92,7 +92,7 @@ class Processes:
         return future
 
     def result(self, future: Future[Any], function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-        """Return the result of a call that was submitted with the same function and arguments."""
+        """Wait for a call that was submitted with this function and these arguments, and return its result."""
         return future.result()
 
     def _begin(self) -> None:

@@ -79,7 +79,7 @@ def _is_integral(values: np.ndarray) -> bool:
 
 
 def _trigrams(trellis: Trellis) -> _Trigrams:
-    """Return all trigrams of variables; the last ends in -2, the sentence's end."""
+    """Return all trigrams of variables, with -1 for the beginning of the sentence and -2 for its end."""
     first, n, boundary = trellis.first, len(trellis.first) - 1, trellis.transition.shape[0] - 1
     places = [[-1], [-1], *(range(first[i], first[i + 1]) for i in range(n)), [-2]]
     rows = [(a, b, c) for i in range(n + 1) for a in places[i] for b in places[i + 1] for c in places[i + 2]]

@@ -68,7 +68,7 @@ class Model:
     tokens : mapping of str to mapping of Symbol to float
         Count of each word with each tag of the grammar.
     transition : ndarray of shape (T + 1, T + 1, T + 1), float64
-        Transitions of the tagger; its tags are those of the grammar in alphabetical order.
+        Transitions of the tagger, whose tags are those of the coarser grammar in alphabetical order.
     options : TrainingOptions
 
     Attributes

@@ -219,9 +219,9 @@ def _constraints(
 
 
 def sibling_pairs(arcs: ArcSpace, start: np.ndarray, first: int) -> ConstraintRows:
-    """Return rows that make each transition the conjunction of its two arcs and of no arc between them.
+    """Return rows that, for integers, make each transition 1 if its arcs are used and none between them is, else 0.
 
-    Looser than `part_rows`, whose parameters these are, but exact for integers.  A transition is at most
+    The rows of `part_rows`, which has these parameters and the part type, are tighter.  A transition is at most
     ``z`` of each of its arcs and ``1 - z`` of each arc between them, and at least 1 minus the sum of ``1 - z`` over its
     arcs and ``z`` over those between: the linearisation of Martins et al. (2009) for pairs of arcs.
 

@@ -12,9 +12,9 @@ from nonproj_workbench.annotation.structure import with_form
 
 
 def set_arc(row: list[str], head: int | None, label: str | None) -> None:
-    """Change head and label in a word's row, and the same edge in DEPS; None removes the head, but keeps the label.
+    """Change a word's head and label, and their edge in DEPS; head None removes the head, label None keeps the label.
 
-    The confidence of a changed arc or label in MISC is removed.
+    The confidence in MISC of a changed arc or label is removed.
 
     Examples
     --------

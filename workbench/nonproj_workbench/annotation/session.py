@@ -253,7 +253,7 @@ class Session:
         return unit, view
 
     def _replace(self, i: int, unit: Unit, view: View, edit: Mapping[str, Any]) -> Replacement:
-        """Make an edit; the lock is not held while trees are decoded, so a result that is stale then is discarded."""
+        """Make an edit; raise `ChangedError` if the sentence changes while trees are decoded, without the lock."""
         text = view.filed.text()
         if edit.get("op") in ("undo", "redo"):
             with self._lock:

@@ -1,4 +1,4 @@
-"""The report page of an audit: the sentences with suspicions, with both trees, and a ranked table of each kind."""
+"""The report page of an audit: suspicious sentences with both trees, and a ranked table for each kind of suspicion."""
 
 from __future__ import annotations
 

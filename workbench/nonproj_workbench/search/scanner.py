@@ -65,7 +65,7 @@ class Scanner:
         return found
 
     def run(self, excluded: str) -> str:
-        """Skip and return the characters up to one of those excluded."""
+        """Skip and return the characters before the next one in ``excluded``, or all if there is none."""
         start = self.place
         while self.here() and self.here() not in excluded:
             self.place += 1
