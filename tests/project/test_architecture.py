@@ -61,8 +61,8 @@ def _without_garbage_collection():
     """Keep the syntax trees of all files until the last test here; to look for garbage among them takes long."""
     gc.disable()
     yield
-    parse.cache_clear()
-    walk.cache_clear()
+    for function in (parse, walk, classes):
+        function.cache_clear()
     gc.enable()
 
 
@@ -206,25 +206,24 @@ def inherited(path: Path, node: ast.ClassDef) -> set[str]:
     found = set()
     for base in node.bases:
         name = origins(path).get(dotted(base), ())
-        if name in CLASSES:
-            other, parent = CLASSES[name]
+        if name in classes():
+            other, parent = classes()[name]
             found |= inherited(other, parent) | (private_members(parent) if other != path else set())
     return found
 
 
-CLASSES = {
-    (*module_of(path), node.name): (path, node)
-    for path in BOTH
-    for node in parse(path).body
-    if isinstance(node, ast.ClassDef)
-}
+@cache
+def classes() -> dict[tuple[str, ...], tuple[Path, ast.ClassDef]]:
+    """Return the classes of all packages, with their files, by module and name."""
+    found = ((path, node) for path in BOTH for node in parse(path).body if isinstance(node, ast.ClassDef))
+    return {(*module_of(path), node.name): (path, node) for path, node in found}
 
 
 def test_private_names_are_not_inherited_from_other_modules():
     """A class neither calls nor replaces what a base in another module keeps for itself."""
     found = {
         f"{relative(path)}: {node.name}.{name}"
-        for path, node in CLASSES.values()
+        for path, node in classes().values()
         for name in inherited(path, node) & (private_members(node) | used_names(ast.Module([node], [])))
     }
     assert not found
@@ -367,18 +366,20 @@ def test_mathematics_is_exact():
         assert not on, relative(path)
 
 
-KERNELS = [(path, node) for path in BOTH for node in functions(parse(path)) if is_kernel(node)]
+def kernels() -> list[tuple[Path, ast.FunctionDef]]:
+    """Return the kernels of all packages, with their files."""
+    return [(path, node) for path in BOTH for node in functions(parse(path)) if is_kernel(node)]
 
 
 def test_kernels_are_private_unless_another_module_calls_them():
-    public = {(*module_of(path), node.name) for path, node in KERNELS if not is_private(node.name)}
+    public = {(*module_of(path), node.name) for path, node in kernels() if not is_private(node.name)}
     assert public <= {name for path in BOTH for name in imports(parse(path))}
 
 
 def test_kernels_are_documented_and_without_defaults():
     """Docstrings also of names that the linter takes for private."""
-    assert len(KERNELS) > 50
-    for path, node in KERNELS:
+    assert len(kernels()) > 50
+    for path, node in kernels():
         assert ast.get_docstring(node), f"{path}: {node.name}"
         options = node.args.defaults or node.args.kwonlyargs or node.args.vararg or node.args.kwarg
         assert not options, f"{path}: {node.name}: a call may leave out or name arguments"
