@@ -3,6 +3,7 @@
 Doctests of modules that cannot be imported are left out.
 """
 
+import gc
 import os
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more wait actively for each other, in each of the tests' processes
+gc.set_threshold(20_000, 10, 50)  # garbage among all that tests keep, such as modules, takes long to look for
 os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
 
 SHARED = Path(__file__).resolve().parents[1] / "shared"
