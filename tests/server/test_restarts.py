@@ -141,11 +141,16 @@ def test_a_service_manager_passes_several_sockets_and_is_told_what_the_server_do
     assert (tmp_path / "socket").exists(), "it belongs to the service manager"
 
 
-def test_a_missing_service_manager_is_no_error(monkeypatch, caplog, tmp_path):
+def test_a_missing_service_manager_is_no_error_and_an_abstract_address_is_found(monkeypatch, caplog, tmp_path):
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "none"))
     with caplog.at_level("WARNING", "nonproj"):
         notify("READY=1")
     assert "cannot notify the service manager" in caplog.text
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"\0{tmp_path}")
+        monkeypatch.setenv("NOTIFY_SOCKET", f"@{tmp_path}")
+        notify("READY=1")
+        assert manager.recv(100) == b"READY=1"
 
 
 # -- reloading ---------------------------------------------------------------------------------------------------------
