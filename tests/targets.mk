@@ -3,7 +3,7 @@
 # The packages whose kernels are tested with bounds checks; what compares solvers, or Python with Python, has none.
 BOUNDS ?= automata dual learning linear parts scoring trees
 # Of the tests of the dual, those that compare its kernels with twins; the others train models, or check proofs in Python.
-DUAL = arrays branch_and_bound crossing domain dual inclusion k_best
+DUAL = arrays branch_and_bound crossing domain dual k_best
 BOUNDS_TESTS = $(sort $(foreach package,$(BOUNDS),$(BOUNDS_OF_$(package))))
 BOUNDS_OF_automata = tests/automata nonproj/automata
 BOUNDS_OF_dual = $(if $(QUICK),$(DUAL:%=tests/dual/test_%.py),tests/dual) nonproj/dual
@@ -30,7 +30,7 @@ mutants: $(TOOLS) $(WARM) ## try whether the tests find each fault of tests/muta
 	@"$(BIN)/python" tests/mutants.py
 
 test-encoder: $(TOOLS) $(WARM) $(TORCH) ## run the tests of fine-tuning encoders; first installs PyTorch, several gigabytes
-	@$(PYTEST) tests/learning/encoders nonproj/learning/encoders research/tests/test_encoder_experiment.py $(ARGS)
+	@$(PYTEST) tests/learning/encoders nonproj/learning/encoders $(ARGS)
 
 types: $(TOOLS) ## check the types
 	@"$(BIN)/python" -m mypy

@@ -71,6 +71,15 @@ def test_all_tests_run_all_tests():
     assert "ruff" in made and "mypy" in made
 
 
+@pytest.mark.parametrize("quick", ["", "-m quick"])
+@pytest.mark.parametrize("target", TESTS)
+def test_tests_that_are_named_exist(target, quick):
+    named = re.findall(
+        r" ((?:tests|nonproj|systems|workbench|research|packaging)/[\w./]*)", planned(target, f"QUICK={quick}")
+    )
+    assert not [name for name in named if not (ROOT / name).exists()]
+
+
 def test_the_locale_is_no_treebank():
     assert 'fetch.py "turkish"' in make("-n", "train", LANG="da_DK.UTF-8").stdout
     probe = "--eval=probe: ; @echo $${LANG-none} $$LC_ALL"
