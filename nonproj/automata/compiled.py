@@ -89,7 +89,7 @@ HEAD_WORK, GAIN_WORK = 300, 3
 def count_work(arcs: ArcSpace, starts: PartStarts) -> Int64s:
     """Return the work of decoding each head, int64[N], in Viterbi transitions, which take half a nanosecond.
 
-    It counts the transitions on both sides, once for each candidate grandparent and once more, and adds the overhead.
+    Transitions of both sides count once, and once per candidate grandparent if there are grandparent parts.
     """
     n_nodes = arcs.start.shape[0] - 1
     counts = np.zeros(n_nodes, np.int64)

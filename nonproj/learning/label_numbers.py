@@ -59,10 +59,10 @@ def arranged(
     known: Sequence[str] = (),
     known_lines: AllowedLabels | None = None,
 ) -> tuple[list[str], AllowedLabels | None]:
-    """Return the labels of sentences in the order of their numbers, and the lines of arcs.
+    """Return the labels in the order of their numbers, and the labels that each kind of arc can have, or None.
 
-    The labels that are ``known`` to a continued model keep their numbers, and the arcs that were seen with them their
-    lines.
+    The labels that are ``known`` to a continued model keep their numbers, and its kinds of arcs their labels
+    (``known_lines``).
 
     Raises
     ------

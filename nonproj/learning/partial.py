@@ -162,7 +162,7 @@ class Completion(NamedTuple):
     def best(self, scores: Float64s, options: DualOptions) -> Int32s:
         """Return the best consistent tree, int32[N], given the scores of all parts of the sentence, float64[P].
 
-        It is projective only if the given heads can be part of a projective tree.
+        If ``options.projective`` is set, but no projective tree is consistent, it is the best non-projective one.
         """
         own = scores[self.numbers]
         try:

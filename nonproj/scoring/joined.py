@@ -98,7 +98,7 @@ def join_heads(heads: Sequence[np.ndarray], batch: JoinedTokens) -> np.ndarray:
 
 
 def split_heads(joined: np.ndarray, batch: JoinedTokens) -> list[np.ndarray]:
-    """Return the trees, int32[N] each, that `join_heads` joined, except the heads of roots, which are negative."""
+    """Undo `join_heads`: return the trees, int32[N] each; the entry of node 0 is negative, but not always -1."""
     return [joined[first:end] - first for first, end in zip(batch.first.tolist(), batch.end.tolist(), strict=True)]
 
 

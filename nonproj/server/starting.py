@@ -53,7 +53,7 @@ class Preparation:
         return bool(self.processes) or self._starts > 0
 
     async def start(self) -> WorkerProcess:
-        """Return a new process that has returned from the call.
+        """Start a worker process, wait until it has made the initial call, and return it.
 
         Raises
         ------

@@ -257,7 +257,7 @@ def best_arborescence_dense(scores: Float64s, single_root: bool, heads: Int32s) 
 def _contract_dense(
     scores: Float64s, avoid_root: int, rows: Float64s, modifiers: Int32s, heads: Int32s
 ) -> tuple[int, Components, int]:
-    """Find the best arborescence; return a status and the components."""
+    """Write the best arborescence to ``heads``; return a status, the components, and the number of these and nodes."""
     n_nodes = scores.shape[0]
     components = new_components(n_nodes)
     new, word, bottom = n_nodes, np.int64(1), np.int64(0)  # not literals: one compilation of `grow_path`

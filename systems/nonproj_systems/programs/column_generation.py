@@ -220,7 +220,7 @@ class _RestrictedMaster:
         return self.program.add_columns(scores / self.scale, 0.0, np.inf, Entries(column, row, np.ones(len(row))))
 
     def score_parts(self, parts: np.ndarray) -> None:
-        """Score those among distinct grandparent parts that have no score."""
+        """Score the grandparent parts that have no score yet; ``parts`` must be distinct."""
         parts = parts[self.state[tuple(parts.T)] == UNSCORED]
         if len(parts):
             scores = np.asarray(self.score(np.ascontiguousarray(parts, np.int32)), np.float64)

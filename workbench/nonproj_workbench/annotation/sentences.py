@@ -21,7 +21,7 @@ class Completing(NamedTuple):
     trust: str
 
     def text(self, draft: Draft) -> str:
-        """Return the lines of a sentence of new words: its decisions are those in MISC, all else is decoded."""
+        """Return the lines of a new sentence: decisions as in MISC, the rest decoded unless that takes too long."""
         bare = draft.copy()
         bare.comments = []
         decisions = decisions_of(bare, "none")

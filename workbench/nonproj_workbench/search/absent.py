@@ -71,7 +71,7 @@ def _instead(key: str, texts: list[str], counts: dict[str, Counter[str]]) -> str
 
 
 def _frequent(values: Counter[str]) -> str:
-    """Return the most frequent values."""
+    """Return a phrase that lists the most frequent values and counts the others; "none" if there are none."""
     shown = [value for value, _ in values.most_common() if value != "_"]
     more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
     return ", ".join(shown[:_SHOWN]) + more if shown else "none"
