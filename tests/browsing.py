@@ -74,7 +74,7 @@ def wait_for_trees(browser) -> None:
 
 
 def wait(page):
-    """Return what waits for a condition of a page, for ten seconds at most."""
+    """Return a waiter for conditions of a page, of ten seconds at most."""
     from selenium.webdriver.support.ui import WebDriverWait
 
     return WebDriverWait(page, 10, poll_frequency=0.02)

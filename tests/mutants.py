@@ -169,7 +169,7 @@ class Copy:
         self.compiled = self.compiled.rename(self.cache / source_digest(self.tree / "nonproj"))
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Return what killed the mutant, the module, for its doctests, the tests that use it, and its core."""
+        """Return the file that killed the mutant, the module, for its doctests, the tests that use it, and its core."""
         module = Path(mutant.place.partition(":")[0])
         package, name = module.parent.name, module.stem
         folders = [self.tree / "tests" / each for each in FOLDERS.get(package, (package,))]

@@ -99,7 +99,7 @@ class ExperimentSettings:
     config: Path | None = None
 
     def among(self, *languages: str) -> list[str]:
-        """Return those of some languages that the run covers."""
+        """Return the given languages that the run covers."""
         return [language for language in languages if language in self.languages]
 
 

@@ -125,7 +125,7 @@ def _arguments(command: Arguments) -> list[str]:
 
 
 def _value(action: argparse.Action) -> str:
-    """Return what follows the name of an argument."""
+    """Return the description of an argument behind its name."""
     if action.nargs == 0:
         return ""
     return f" {{{','.join(map(str, action.choices))}}}" if action.choices else " VALUE" + "?" * (action.nargs == "?")
@@ -139,7 +139,7 @@ def _addresses() -> Iterator[str]:
 
 
 def missing(old: list[str], new: list[str]) -> list[str]:
-    """Return what lines of an earlier version promise, and a later one does not keep; arguments command by command."""
+    """Return the promises in lines of an earlier version that a later one breaks; arguments command by command."""
     old, new = ([each for line in lines for each in _promises(line)] for lines in (old, new))
     known, by_name = set(new), {line.partition("(")[0]: line for line in new}
     return [

@@ -50,7 +50,7 @@ def test_models_of_earlier_releases_load_and_have_all_components(release, models
 
 
 def shown(path):
-    """Return what a CoNLL-U file says of sentences and words, without scores, which may change in their last digits."""
+    """Return the sentences and words of a CoNLL-U file without scores, which may change in their last digits."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^# nonproj (?!rank)\w+ = .*\n", "", text, flags=re.MULTILINE)
     return re.sub(r"\b(Labelled)?Confidence=[\d.]+\|?", "", text)

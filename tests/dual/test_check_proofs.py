@@ -83,7 +83,7 @@ def is_true(proof):
 
 
 def test_certified_trees_are_proved():
-    """Whatever is certified, of any order, branched, with costs, projective or ranked, is accepted, and exactly so."""
+    """Certified trees of any order, branched, with costs, projective or ranked, have true proofs that are accepted."""
     proofs = {seed: proof for seed in seeds(1500, part=15) if (proof := draw_proof(seed)) is not None}
     verdicts = {seed: check_line(as_line(proof))[1].status for seed, proof in proofs.items()}
     assert all(verdicts[seed] != "open" and is_true(proof) for seed, proof in proofs.items())

@@ -75,7 +75,7 @@ def test_round_trip_through_gzip(treebanks, tmp_path):
 
 
 def test_files_round_trip():
-    """Whatever is between the sentences, at the ends of lines and in the words; heads may be absent."""
+    """Any text between the sentences, at the ends of lines and in the words is kept; heads may be absent."""
     generator = random.Random(1)
     for _ in range(300):
         text = generator.choice(["", "\ufeff"])

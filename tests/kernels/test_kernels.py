@@ -128,7 +128,7 @@ json.dump([*found, where, *(sum(each.stats.cache_misses.values()) for each in (l
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
 def test_environments_with_the_same_source_share_kernels_which_are_compiled_again_when_it_changes(packages, tmp_path):
-    """Those of another package are in its own folder, and compiled again when either changes."""
+    """Kernels of another package are in its own folder, and compiled again when either changes."""
     other, cache, one = packages / "other", str(tmp_path / "cache"), os.pathsep.join((str(ROOT), str(packages)))
 
     def call(path):

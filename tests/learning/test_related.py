@@ -51,7 +51,7 @@ def learn(treebank, related, config=None, **run):
 
 
 def before_parser(treebank, related, **changes):
-    """What the parser learns from, with the metadata and the pruner of its model."""
+    """The sentences that the parser learns from, with the metadata and the pruner of its model."""
     return prepared(treebank, small(**changes), Auxiliary(related, RELATED))
 
 

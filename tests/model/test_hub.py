@@ -67,7 +67,7 @@ def reach(tmp_path, monkeypatch):
 
 
 def load(folder, url, *names, **environment):
-    """Return what a new process prints that loads models; the client reads its environment when it is imported."""
+    """Return the output of a new process that loads models; the client reads its environment when it is imported."""
     hidden = ("HF_", "HUGGINGFACE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith(hidden)}
     settings = {"HF_HOME": str(folder), "HF_ENDPOINT": url, "HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_XET": "1"}

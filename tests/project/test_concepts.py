@@ -67,7 +67,7 @@ def seeds(text: str) -> set[str]:
 
 
 def test_random_streams_have_names():
-    """Whatever learns draws from a named stream; elsewhere, a seed is what the caller gives, or a constant."""
+    """All learning draws from a named stream; elsewhere, a seed is the caller's, or a constant."""
     text = "# default_rng(0)\nnp.random.default_rng(seed + copy), default_rng(seed=1), np.random.normal(2), Random(3)"
     assert seeds(text) == {"seed + copy", "seed=1", "2", "3"}
     makers = {name: text for name, text in SOURCES.items() if "andom" in text or "default_rng" in text}

@@ -90,7 +90,7 @@ def tagged(analyzer: Analyzer, lexicon: UserLexicon, *rows: list[str], overwrite
 
 
 def test_neighbours_follow_a_tag_that_is_given(analyzer):
-    """The same words have other tags if one has another, as they do if its columns are in the file."""
+    """Equal words have other tags if one of them has another, as they do if its columns are in the file."""
     changed = 0
     for forms in itertools.product("abc", repeat=3):
         rows = [row(form) for form in forms]
