@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # more wait actively for each other, in each of the tests' processes
-gc.set_threshold(20_000, 10, 50)  # garbage among all that tests keep, such as modules, takes long to look for
+gc.set_threshold(20_000, 10, 50)  # a full collection goes through all that tests keep, such as modules
 os.environ["NONPROJ_SILENT"] = "1"  # what a test expects on standard error does not depend on what is compiled already
 
 SHARED = Path(__file__).resolve().parents[1] / "shared"

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,14 @@ from nonproj_workbench.annotation.storage import Storage
 from nonproj_workbench.annotation.suggesting import Suggester
 
 TOKEN = "a-token-for-tests"
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until a condition holds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def suggester_of(path: Path) -> Suggester:

@@ -1,9 +1,7 @@
 """Messages on sentences."""
 
-import time
-
 import pytest
-from opening import opened, row, sentence
+from opening import opened, row, sentence, wait_until
 
 from nonproj.errors import ConfigError
 from nonproj_workbench.annotation.checking import Checker, own_messages
@@ -37,11 +35,8 @@ def test_messages_of_the_validator(tmp_path):
         assert [(each["word"], each["level"], each["id"]) for each in found] == [(1, 2, "unknown-upos")]
         client.edit(0, "column", word=1, column="upos", value="INTJ")
         assert client.get("sentence/0/check")["messages"] == []
-        deadline = time.monotonic() + 60
-        while not (found := client.get("check"))["done"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        assert found["counts"] == {"1": 1}
+        wait_until(lambda: client.get("check")["done"])
+        assert client.get("check")["counts"] == {"1": 1}
 
 
 def test_what_is_checked():

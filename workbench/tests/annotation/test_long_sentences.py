@@ -1,10 +1,9 @@
 """Sentences whose trees take long: nothing else waits for them, and the longest are decoded only on demand."""
 
 import threading
-import time
 
 import pytest
-from opening import opened, row, suggester_of
+from opening import opened, row, suggester_of, wait_until
 
 from nonproj_workbench.annotation import suggesting, views
 from nonproj_workbench.annotation.suggesting import Suggester
@@ -46,14 +45,6 @@ class Slow:
             return decode(suggester, draft, decisions)
 
         monkeypatch.setattr(Suggester, "decode", slow)
-
-
-def waited(condition):
-    """Wait until a condition holds."""
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_other_sentences_do_not_wait_while_a_tree_is_decoded(tmp_path, model, monkeypatch):
@@ -136,7 +127,7 @@ def test_a_long_sentence_is_edited_without_decoding(tmp_path, model, few, monkey
 
 def computed(client, i=0):
     """The sentence after its tree has been computed on demand."""
-    waited(lambda: i not in client.get("status")["computing"])
+    wait_until(lambda: i not in client.get("status")["computing"])
     return client.get(f"sentence/{i}")
 
 
@@ -186,7 +177,7 @@ def test_the_program_ends_while_a_tree_is_computed(tmp_path, model, few, monkeyp
         assert slow.started.wait(PATIENCE)
         session = client.session
     slow.go_on.set()
-    waited(lambda: not session._demand.is_waiting(session.unit(0)))
+    wait_until(lambda: not session._demand.is_waiting(session.unit(0)))
     assert "is closed" in session._demand.problem(session.unit(0))
     assert (tmp_path / "a.conllu").read_text() == LONG
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from command import ROOT
-from opening import opened, row, sentence, suggester_of
+from opening import opened, row, sentence, suggester_of, wait_until
 from toy import read, treebank
 
 from nonproj import Model, train
@@ -23,11 +23,8 @@ def config():
 
 def wait(client, seconds=300):
     """Wait until training ends, and return its state."""
-    deadline = time.monotonic() + seconds
-    while (state := client.get("status")["training"])["state"] == "running":
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return state
+    wait_until(lambda: client.get("status")["training"]["state"] != "running", seconds)
+    return client.get("status")["training"]
 
 
 def test_a_model_is_trained_and_exchanged(tmp_path, config):

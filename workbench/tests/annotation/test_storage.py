@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from opening import opened, sentence
+from opening import opened, sentence, wait_until
 
 from nonproj.errors import DataError, FileError
 from nonproj.io.checks import ReadingRules
@@ -70,9 +70,8 @@ def test_compressed_files(tmp_path):
     path.write_bytes(gzip.compress("".join(TEXTS).encode()))
     with opened(path) as client:
         client.edit(0, "done", value=True)
-    assert gzip.decompress(path.read_bytes()).decode() == TEXTS[0].replace(
-        "# a\n", "# a\n# annotation = done\n"
-    ) + "".join(TEXTS[1:])
+    marked = TEXTS[0].replace("# a\n", "# a\n# annotation = done\n")
+    assert gzip.decompress(path.read_bytes()).decode() == marked + "".join(TEXTS[1:])
     (tmp_path / "b.conllu").write_bytes(path.read_bytes())
     with pytest.raises(FileError, match="is compressed by gzip; rename it"):
         Storage(tmp_path / "b.conllu")
@@ -383,14 +382,10 @@ def test_a_failure_to_write_is_tried_again_after_a_while(path, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(Storage, "write", failing)
             client.edit(0, "done", value=True)
-            while len(attempts) < 3:
-                time.sleep(0.05)
+            wait_until(lambda: len(attempts) >= 3)
             assert "no space left" in client.get("status")["saved"]
         assert min(b - a for a, b in itertools.pairwise(attempts)) >= 0.5
-        deadline = time.monotonic() + 30
-        while client.get("status")["saved"] is not True:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(lambda: client.get("status")["saved"] is True)
         assert "annotation" in read(path)
 
 
